@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"iter"
+	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,11 +30,13 @@ type readCounter struct {
 	bytes    map[string]int64 // by file
 	lists    map[string]int   // by directory
 	stats    map[string]int   // by name
+	opens    map[string]int   // by name
+	closes   map[string]int   // by name
 }
 
 func newReadCounter(st store.Store, parallel int) *readCounter {
 	return &readCounter{Store: st, parallel: parallel, bytes: map[string]int64{}, lists: map[string]int{},
-		stats: map[string]int{}}
+		stats: map[string]int{}, opens: map[string]int{}, closes: map[string]int{}}
 }
 
 func (c *readCounter) Properties() store.Properties {
@@ -58,13 +61,26 @@ func (c *readCounter) Stat(ctx context.Context, name string) (store.Info, error)
 
 func (c *readCounter) Open(ctx context.Context, name string) (store.Reader, error) {
 	r, err := c.Store.Open(ctx, name)
-	return countedReader{r, c, name}, err
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.opens[name]++
+	c.mu.Unlock()
+	return countedReader{r, c, name}, nil
 }
 
 type countedReader struct {
 	store.Reader
 	c    *readCounter
 	name string
+}
+
+func (r countedReader) Close() error {
+	r.c.mu.Lock()
+	r.c.closes[r.name]++
+	r.c.mu.Unlock()
+	return r.Reader.Close()
 }
 
 func (r countedReader) ReadAt(ctx context.Context, p []byte, off int64) error {
@@ -88,9 +104,10 @@ func manySizes() map[string]any {
 	return state
 }
 
-// In any layout, near and far, signed or not, Verify reads each file once, and asks once for each
-// list and each name. A signed checkpoint is compared in runs of a MiB, and a run that arrays share
-// may be read twice. Over a network, small ranges are read again rather than read around.
+// In any layout, near and far, signed or not, Verify opens and reads each file once, and asks once
+// for each list and each name. It closes what it opens. A signed checkpoint is compared in runs of
+// a MiB, and a run that arrays share may be read twice. Over a network, small ranges are read again
+// rather than read around.
 func TestVerifyReadsOnce(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -127,7 +144,10 @@ func TestVerifyReadsOnce(t *testing.T) {
 				if float64(read) > most*float64(r.Bytes) {
 					t.Errorf("%v, signed %v, parallel %d: %d bytes read of %d", layout, signed, parallel, read, r.Bytes)
 				}
-				for _, asked := range []map[string]int{st.lists, st.stats} {
+				if !maps.Equal(st.opens, st.closes) {
+					t.Errorf("%v, signed %v: opened %v, closed %v", layout, signed, st.opens, st.closes)
+				}
+				for _, asked := range []map[string]int{st.lists, st.stats, st.opens} {
 					for name, n := range asked {
 						if n > 1 && !signed {
 							t.Errorf("%v: %q was asked for %d times", layout, name, n)

@@ -34,6 +34,9 @@ func (p *Part) Direct(box Box) (Place, bool) {
 	return Place{offset(p.Region.Origin, box.Origin, target), p.Region.Len() * c.dtype.Size()}, true
 }
 
+// Verbatim reports whether Finish leaves the bytes of a direct part as they are stored.
+func (p *Part) Verbatim() bool { return !p.chain.bigEndian && p.chain.dtype.Bits() >= 8 }
+
 // Finish checks the bytes of a direct part, which were read into target, against
 // the rest of the part, and turns them into elements in place.
 func (p *Part) Finish(target, suffix []byte) error {

@@ -100,7 +100,7 @@ func (d *osDir) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &heldFile{held{fd: fd, name: path.Join(d.name, name)}}, nil
+	return &heldFile{held{fd: fd, dir: d.name, name: name}}, nil
 }
 
 // Stat implements Dir.

@@ -14,11 +14,14 @@ import (
 // each file, which small files notice. Like an os.File it may be closed while it is used. It does
 // not close itself when it is forgotten.
 type held struct {
-	name string // when it was opened, for messages
+	dir, name string // the directory, if there is one, and the name in it when it was opened, for messages
 
 	mu sync.RWMutex // held for reading while the descriptor is used
 	fd int          // -1 after close
 }
+
+// path returns the name for messages.
+func (h *held) path() string { return path.Join(h.dir, h.name) }
 
 // with calls do with the descriptor, again if a signal interrupted the call. It returns the error
 // of do, or os.ErrClosed.
@@ -35,7 +38,7 @@ func (h *held) with(do func(fd int) error) error {
 func (h *held) use(op string, do func(fd int) error) error {
 	err := h.with(do)
 	if err != nil {
-		err = &os.PathError{Op: op, Path: h.name, Err: err}
+		err = &os.PathError{Op: op, Path: h.path(), Err: err}
 	}
 	return err
 }
@@ -45,11 +48,11 @@ func (h *held) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.fd < 0 {
-		return &os.PathError{Op: "close", Path: h.name, Err: os.ErrClosed}
+		return &os.PathError{Op: "close", Path: h.path(), Err: os.ErrClosed}
 	}
 	err := unix.Close(h.fd)
 	if h.fd = -1; err != nil {
-		err = &os.PathError{Op: "close", Path: h.name, Err: err}
+		err = &os.PathError{Op: "close", Path: h.path(), Err: err}
 	}
 	return err
 }
@@ -63,7 +66,7 @@ const maxRead = 1 << 30
 // ReadAt implements File.
 func (f *heldFile) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, &os.PathError{Op: "readat", Path: f.name, Err: unix.EINVAL}
+		return 0, &os.PathError{Op: "readat", Path: f.path(), Err: unix.EINVAL}
 	}
 	for n < len(p) {
 		var m int
@@ -93,7 +96,7 @@ func (f *heldFile) Stat() (fs.FileInfo, error) {
 
 // readOnly is the error of a call that changes the file.
 func (f *heldFile) readOnly(op string) error {
-	return &os.PathError{Op: op, Path: f.name, Err: unix.EBADF}
+	return &os.PathError{Op: op, Path: f.path(), Err: unix.EBADF}
 }
 
 // WriteAt implements File: it fails.

@@ -85,7 +85,7 @@ func ExportedLimits() map[string]int {
 		"format/tokens":                       9,
 		"format/tarball":                      6,
 		"format/webdataset":                   11,
-		"format/zarr":                         105,
+		"format/zarr":                         106,
 		"journal":                             71,
 		"journal/tensorboard":                 8,
 		"journal/tensorboard/tensorboardtest": 2,

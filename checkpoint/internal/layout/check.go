@@ -37,6 +37,7 @@ func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	return t.files.each(len(tasks), func(i int) error {
 		w := worker{pool: pool, sumsOnly: true}
 		defer w.release()
+		ctx := w.handed.with(ctx)
 		for p := range tasks[i].regions(t) {
 			if ctx.Err() != nil {
 				return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}

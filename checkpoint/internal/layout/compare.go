@@ -84,7 +84,8 @@ func (c *Checkpoint) compareFile(ctx context.Context, f manifest.File, told func
 // sumFile returns the size of a file, and its checksum if it has the size in the manifest.
 func (c *Checkpoint) sumFile(ctx context.Context, f manifest.File, told func(n int)) (size int64, sum uint32,
 	err error) {
-	r, err := c.OpenFile(ctx, f.Name)
+	name := c.path(f.Name)
+	r, err := c.st.Open(ctx, name)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -92,7 +93,7 @@ func (c *Checkpoint) sumFile(ctx context.Context, f manifest.File, told func(n i
 	if r.Size() != f.Size {
 		return r.Size(), 0, nil
 	}
-	if err := c.once.failure(c.path(f.Name)); err != nil {
+	if err := c.once.failure(name); err != nil {
 		return f.Size, 0, err
 	}
 	if k, ok := r.(keptReader); ok {
@@ -100,7 +101,7 @@ func (c *Checkpoint) sumFile(ctx context.Context, f manifest.File, told func(n i
 	}
 	var chain []span
 	if c.once != nil {
-		chain = c.once.spans(c.path(f.Name)).chain(f.Size, c.leastSpan())
+		chain = c.once.spans(name).chain(f.Size, c.leastSpan())
 	}
 	sum, err = complete(ctx, unnoted(r), chain, told)
 	return f.Size, sum, err

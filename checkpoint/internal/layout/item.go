@@ -75,7 +75,10 @@ func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name,
 			Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items), Remedy: errs.DidYouMean(name, c.items)}
 	}
-	return c.kind.item(c, ctx, name)
+	if c.once == nil {
+		return c.kind.item(c, ctx, name)
+	}
+	return c.once.item(name, func() (Item, error) { return c.kind.item(c, ctx, name) })
 }
 
 // Tree opens a tree item. The caller must close it.

@@ -30,6 +30,8 @@ type once struct {
 	failed  map[string]error        // why a small file was not kept
 	kept    int                     // bytes of small files
 	noted   map[string]*spans       // by file
+	open    map[string]store.Reader // files that are not in use
+	items   map[string]Item         // by name
 	counted int64                   // bytes that were read
 }
 
@@ -47,7 +49,7 @@ const (
 func newOnce(st store.Store, root string) *once {
 	return &once{Store: st, root: root, lists: map[string][]store.Info{}, infos: map[string]described{},
 		small: map[string][]byte{}, failed: map[string]error{},
-		noted: map[string]*spans{}}
+		noted: map[string]*spans{}, open: map[string]store.Reader{}, items: map[string]Item{}}
 }
 
 // List implements store.Store.
@@ -56,6 +58,10 @@ func (o *once) List(ctx context.Context, dir string) iter.Seq2[store.Info, error
 		o.mu.Lock()
 		list, known := o.lists[dir]
 		o.mu.Unlock()
+		if !known && o.absent(dir) {
+			yield(store.Info{}, notListed("store.List", dir))
+			return
+		}
 		if !known {
 			for e, err := range o.Store.List(ctx, dir) {
 				if err != nil {
@@ -83,7 +89,7 @@ func (o *once) Stat(ctx context.Context, name string) (store.Info, error) {
 	case ok:
 		return info, nil
 	case known && !o.wanted(name):
-		return info, &errs.Error{Kind: errs.NotFound, Op: "store.Stat", Subject: name, Err: fs.ErrNotExist}
+		return info, notListed("store.Stat", name)
 	}
 	o.mu.Lock()
 	d, asked := o.infos[name]
@@ -121,6 +127,21 @@ func (o *once) listed(name string) (info store.Info, ok, known bool) {
 	return info, true, true
 }
 
+// notListed returns the error for a name that does not exist.
+func notListed(op, name string) error {
+	return &errs.Error{Kind: errs.NotFound, Op: op, Subject: name, Err: fs.ErrNotExist}
+}
+
+// absent reports whether the list of the directory above says that a directory does not exist, and
+// the manifest does not list a file in it.
+func (o *once) absent(dir string) bool {
+	if _, ok, known := o.listed(dir); ok || !known || o.manifest == nil {
+		return false
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(dir, o.root), "/") + "/"
+	return !slices.ContainsFunc(o.manifest.Files, func(f manifest.File) bool { return strings.HasPrefix(f.Name, below) })
+}
+
 // wanted reports whether the manifest lists a file. If it does not exist, the store below says why.
 func (o *once) wanted(name string) bool {
 	if o.manifest == nil {
@@ -135,17 +156,20 @@ func (o *once) Open(ctx context.Context, name string) (store.Reader, error) {
 	if b, ok := o.whole(name); ok {
 		return keptReader{o, name, b}, nil
 	}
-	r, err := o.Store.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if b, err := o.keep(ctx, name, r); b != nil || err != nil {
-		if cerr := r.Close(); err == nil {
-			err = cerr
+	r := o.reopen(name)
+	if r == nil {
+		var err error
+		if r, err = o.Store.Open(ctx, name); err != nil {
+			return nil, err
 		}
-		return keptReader{o, name, b}, err
+		if b, err := o.keep(ctx, name, r); b != nil || err != nil {
+			if cerr := r.Close(); err == nil {
+				err = cerr
+			}
+			return keptReader{o, name, b}, err
+		}
 	}
-	n := notingReader{r, o, nil}
+	n := notingReader{r, o, name, nil}
 	if o.manifest != nil {
 		n.into = o.spans(name)
 	}
@@ -194,6 +218,23 @@ func (o *once) keep(ctx context.Context, name string, r store.Reader) ([]byte, e
 	o.small[name] = b
 	o.counted += int64(size)
 	return b, nil
+}
+
+// item returns what describe says of an item. Once it has succeeded, it is not asked again.
+func (o *once) item(name string, describe func() (Item, error)) (Item, error) {
+	o.mu.Lock()
+	it, known := o.items[name]
+	o.mu.Unlock()
+	if known {
+		return it, nil
+	}
+	it, err := describe()
+	if err == nil {
+		o.mu.Lock()
+		o.items[name] = it
+		o.mu.Unlock()
+	}
+	return it, err
 }
 
 // failure returns why a small file could not be kept, or nil. A nil once has no failures.
@@ -252,26 +293,69 @@ func (r keptReader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	return below.ReadAt(ctx, p, off)
 }
 
+// mostOpen is how many files that are not in use stay open. A checkpoint of few files needs to open
+// each one once.
+const mostOpen = 16
+
+// reopen returns a file that is still open and not in use, or nil.
+func (o *once) reopen(name string) store.Reader {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.open[name]
+	delete(o.open, name)
+	return r
+}
+
+// leaveOpen keeps a file open for reopen, if CompareFiles will need it. Otherwise it closes it.
+func (o *once) leaveOpen(name string, r store.Reader) error {
+	o.mu.Lock()
+	left := o.manifest != nil && o.open[name] == nil && len(o.open) < mostOpen
+	if left {
+		o.open[name] = r
+	}
+	o.mu.Unlock()
+	if left {
+		return nil
+	}
+	return r.Close()
+}
+
+// close closes the files that are still open. None may be in use.
+func (o *once) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.open {
+		r.Close() //nolint:errcheck // nothing was written
+	}
+	clear(o.open)
+}
+
 // notingReader notes the checksums of the ranges that it reads.
 type notingReader struct {
 	store.Reader
 	once *once
+	name string
 	into *spans // nil if nothing is noted
 }
+
+// Close implements store.Reader.
+func (r notingReader) Close() error { return r.once.leaveOpen(r.name, r.Reader) }
 
 // ReadAt implements store.Reader.
 func (r notingReader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	err := r.Reader.ReadAt(ctx, p, off)
 	if err == nil {
-		r.note(off, p)
+		r.note(ctx, off, p)
 	}
 	return err
 }
 
-func (r notingReader) note(off int64, p []byte) {
+// note notes a range that was read into p. Its checksum goes to the reader's caller too, if the
+// caller wants it.
+func (r notingReader) note(ctx context.Context, off int64, p []byte) {
 	r.once.count(len(p))
 	if r.into != nil {
-		r.into.add(off, p)
+		r.into.add(span{off, off + int64(len(p)), handing(ctx).sumOf(p)})
 	}
 }
 
@@ -285,7 +369,7 @@ func (r scatteringReader) Scatter(ctx context.Context, off int64, into ...[]byte
 		return err
 	}
 	for _, p := range into {
-		r.note(off, p)
+		r.note(ctx, off, p)
 		off += int64(len(p))
 	}
 	return nil

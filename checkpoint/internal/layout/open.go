@@ -394,8 +394,22 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	return e
 }
 
+// path returns the name of a file in the store. It joins as path.Join does.
 func (c *Checkpoint) path(elem ...string) string {
-	return path.Join(append([]string{c.name}, elem...)...)
+	at := c.name
+	for _, e := range elem {
+		switch {
+		case e == "":
+		case at == "":
+			at = e
+		default:
+			at += "/" + e
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return path.Clean(at)
 }
 
 // file reads a small file of the checkpoint and compares it with the manifest.
@@ -421,7 +435,7 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	if c.Manifest == nil {
 		return nil
 	}
-	if err := c.listShared(ctx); err != nil {
+	if err := c.listAll(ctx); err != nil {
 		return err
 	}
 	for _, f := range c.Manifest.Files {
@@ -441,16 +455,16 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	return nil
 }
 
-// listShared lists the directories in which the manifest has several files, if lists are kept. So
-// these files need not be looked for one by one.
-func (c *Checkpoint) listShared(ctx context.Context) error {
+// listAll lists the directories in which the manifest has files, if lists are kept. So the files
+// need not be looked for one by one.
+func (c *Checkpoint) listAll(ctx context.Context) error {
 	if c.once == nil {
 		return nil
 	}
 	before := ""
-	for i, f := range c.Manifest.Files {
+	for _, f := range c.Manifest.Files {
 		dir := path.Dir(f.Name)
-		if dir == before || dir == "." || i+1 == len(c.Manifest.Files) || path.Dir(c.Manifest.Files[i+1].Name) != dir {
+		if dir == before || dir == "." {
 			continue
 		}
 		before = dir

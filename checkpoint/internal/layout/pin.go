@@ -35,6 +35,9 @@ func (o Options) Read(ctx context.Context, st store.Store, name string, do func(
 
 // Close releases the directory.
 func (c *Checkpoint) Close() {
+	if c.once != nil {
+		c.once.close()
+	}
 	if c.pin != nil {
 		c.pin.Close() //nolint:errcheck // nothing was written
 	}

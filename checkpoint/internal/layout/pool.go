@@ -127,8 +127,9 @@ type worker struct {
 	whole   []byte // the sub-chunk or region to copy from
 	shared  []byte // a region from which several boxes are copied
 
-	cover    *cover // counts the bytes read for a check; else nil
-	sumsOnly bool   // nobody wants the elements, only their checksums
+	handed   handover // the checksum of memory that is being read
+	cover    *cover   // counts the bytes read for a check; else nil
+	sumsOnly bool     // nobody wants the elements, only their checksums
 }
 
 // take returns n bytes in *b, one of the pieces of the worker. The previous content is lost.

@@ -28,11 +28,10 @@ type span struct {
 const recentSpans = 64
 
 // add notes a range that was read.
-func (s *spans) add(off int64, p []byte) {
-	if len(p) == 0 {
+func (s *spans) add(n span) {
+	if n.off == n.end {
 		return
 	}
-	n := span{off, off + int64(len(p)), crc.Sum(p)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.list) - 1; i >= max(0, len(s.list)-recentSpans); i-- {

@@ -30,6 +30,9 @@ func (f *countingFile) ReadAt(_ context.Context, p []byte, off int64) error {
 	return f.fail
 }
 
+// spanOf returns the range of a file from off to end.
+func spanOf(b []byte, off, end int) span { return span{int64(off), int64(end), crc.Sum(b[off:end])} }
+
 // Whatever ranges of a file were read, in any order, the checksum is the checksum of the file, and
 // what the ranges of the chain hold is not read again.
 func TestSpansMakeTheChecksumOfTheFile(t *testing.T) {
@@ -40,7 +43,7 @@ func TestSpansMakeTheChecksumOfTheFile(t *testing.T) {
 		for range rapid.IntRange(0, 100).Draw(t, "reads") {
 			off := rapid.IntRange(0, len(b)).Draw(t, "off")
 			n := rapid.IntRange(0, min(40, len(b)-off)).Draw(t, "length")
-			s.add(int64(off), b[off:off+n])
+			s.add(spanOf(b, off, off+n))
 		}
 		chain := s.chain(int64(len(b)), int64(rapid.IntRange(0, 20).Draw(t, "least")))
 		read, at := 0, int64(0)
@@ -74,13 +77,13 @@ func TestSpansOfWorkersGrow(t *testing.T) {
 	for at := 0; at < part; at += piece {
 		for w := range workers {
 			off := w*part + at
-			s.add(int64(off), b[off:off+piece])
+			s.add(spanOf(b, off, off+piece))
 		}
 	}
 	if len(s.list) != workers {
 		t.Errorf("%d spans, want %d", len(s.list), workers)
 	}
-	s.add(100, b[100:200])
+	s.add(spanOf(b, 100, 200))
 	if len(s.list) != workers {
 		t.Errorf("a range that was read before is noted again: %d spans", len(s.list))
 	}
@@ -112,7 +115,7 @@ func TestCompleteTakesFewRequests(t *testing.T) {
 			off := rapid.IntRange(0, size).Draw(t, "off")
 			most := rapid.SampledFrom([]int{10, 1000, gapBytes * 3 / 2}).Draw(t, "most")
 			n := rapid.IntRange(0, min(most, size-off)).Draw(t, "length")
-			s.add(int64(off), b[off:off+n])
+			s.add(spanOf(b, off, off+n))
 		}
 		if _, err := complete(t.Context(), f, s.chain(size, gapBytes), func(int) {}); err != nil {
 			t.Fatal(err)

@@ -210,15 +210,21 @@ func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zar
 	} else {
 		whole = w.take(&w.whole, around.Len()*l.sums.size)
 	}
+	w.handed.expect(whole)
+	verbatim := true
 	for p, err := range l.again(ctx, p, around) {
 		if err == nil {
 			err = l.decodePart(ctx, p, unchecked, around, whole, w)
+			verbatim = verbatim && p.Verbatim()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := l.sums.decoded(around, crc.Sum(whole)); err != nil {
+	if !verbatim {
+		w.handed.expect(nil) // the bytes have changed since they were read
+	}
+	if err := l.sums.decoded(around, w.handed.update(0, whole)); err != nil {
 		return err
 	}
 	if !there {
@@ -246,7 +252,7 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	if place, ok := p.Direct(box); ok {
 		w.cover.part(ctx, l, p, nil)
 		target := dst[place.Offset : place.Offset+place.Length]
-		return l.readDirect(ctx, p, check, target, w.sumsOnly && l.sumsSuffice(check))
+		return l.readDirect(ctx, p, check, target, w)
 	}
 	if count, size, ok := p.Rows(); ok {
 		w.cover.part(ctx, l, p, nil)
@@ -297,16 +303,19 @@ func (l *zarrArray) sumsSuffice(check check) bool {
 
 // readDirect reads a part directly into place. If a checksum follows, it sums the bytes while they
 // are in the cache. With sumsOnly all bytes go through the start of the place, which stays there.
-func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte,
-	sumsOnly bool) error {
+func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte, w *worker) error {
+	sumsOnly := w.sumsOnly && l.sumsSuffice(check)
 	n := p.Length - int64(len(target))
 	suffix := make([]byte, n)
+	if n > 0 {
+		w.handed.expect(target)
+	}
 	if ok, err := l.scatter(ctx, p, target, suffix); err != nil {
 		return err
 	} else if ok && n == 0 {
 		return p.Finish(target, nil)
 	} else if ok {
-		return l.compare(p, check, target, suffix, crc.Sum(target))
+		return l.compare(p, check, target, suffix, w.handed.update(0, target))
 	}
 	if n == 0 {
 		if err := l.values.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
@@ -320,10 +329,11 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 		if sumsOnly {
 			t = target[:len(t)]
 		}
+		w.handed.expect(t)
 		if err := l.values.ReadAt(ctx, p.Key, t, off); err != nil {
 			return err
 		}
-		sum = crc.Update(sum, t)
+		sum = w.handed.update(sum, t)
 		at, off = at+len(t), off+int64(len(t))
 	}
 	if err := l.values.ReadAt(ctx, p.Key, suffix, off); err != nil {
@@ -347,10 +357,11 @@ func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, cou
 		if count-first <= step {
 			read = b[:n+behind]
 		}
+		w.handed.expect(read[:n])
 		if err := l.values.ReadAt(ctx, p.Key, read, p.Offset+int64(first*size)); err != nil {
 			return err
 		}
-		sum, suffix = crc.Update(sum, read[:n]), read[n:]
+		sum, suffix = w.handed.update(sum, read[:n]), read[n:]
 		if err := p.PlaceRows(first, read[:n], box, dst); err != nil {
 			return err
 		}
