@@ -107,7 +107,7 @@ func ops() map[string]func(*call) (reply, error) {
 		"pipeline.run":        withPipeline(readRunArgs, pipelineRun),
 		"pipeline.progress":   withPipeline(noArguments, pipelineProgress),
 		"pipeline.reset":      withPipeline(noArguments, pipelineReset),
-		"pipeline.state":      withPipeline(noArguments, pipelineState),
+		"pipeline.state":      withPipeline(readConsumer, pipelineState),
 		"pipeline.restore":    withPipeline(readState, pipelineRestore),
 		"pipeline.statistics": withPipeline(noArguments, pipelineStatistics),
 		"pipeline.close":      pipelineClose,

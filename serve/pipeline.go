@@ -169,7 +169,8 @@ func pipelineOpen(k *call) (reply, error) {
 			return reply{}, err
 		}
 	}
-	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "warnings": append([]string{}, p.warned...)})
+	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
+		"warnings": append([]string{}, p.warned...)})
 }
 
 // noArguments reads no further arguments of a call of a pipeline.
@@ -258,9 +259,12 @@ func pipelineReset(_ *call, p *piped, _ struct{}) (reply, error) {
 	return nothing(err)
 }
 
+// readConsumer reads the data of a consumer of the stream.
+func readConsumer(a *args) []byte { return []byte(a.text("consumer")) }
+
 // pipelineState answers with the state after the batch that was taken last.
-func pipelineState(_ *call, p *piped, _ struct{}) (reply, error) {
-	state, err := p.Checkpoint()
+func pipelineState(_ *call, p *piped, consumer []byte) (reply, error) {
+	state, err := p.AppendStateWith(nil, consumer)
 	if err != nil {
 		return reply{}, err
 	}

@@ -78,6 +78,7 @@ class Remote:
         self.inputs: dict[str, int] = value["inputs"]
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
+        self.consumer: str = value["consumer"]  # data of an iterator in the state
         self._slots = _Slots()
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
@@ -179,9 +180,9 @@ class Remote:
 
     # States.
 
-    def state(self) -> bytes:
-        """Return the state after the batch that was taken last."""
-        return base64.b64decode(self.call("state")["state"])
+    def state(self, consumer: str = "") -> bytes:
+        """Return the state after the batch that was taken last, with the data of an iterator."""
+        return base64.b64decode(self.call("state", consumer=consumer)["state"])
 
     def restore(self, state: bytes) -> None:
         """Move the pipeline to a state."""

@@ -289,6 +289,16 @@ class TensorListCPU:
                 return self._flat, ends
         return np.concatenate([array.reshape(-1) for array in self.views()]), ends
 
+    def _first(self, n: int) -> TensorListCPU:
+        """Return the first n samples."""
+        part = TensorListCPU.__new__(TensorListCPU)
+        part._dtype, part._ndim, part._layout = self._dtype, self._ndim, self._layout
+        part._shapes = self._shapes[:n]
+        part._flat = part._offsets = None
+        part._dense = None if self._dense is None else self._dense[:n]
+        part._arrays = None if self._dense is not None else self.views()[:n]
+        return part
+
     @property
     def dtype(self) -> Any:
         """The type of the elements, a DALIDataType."""
