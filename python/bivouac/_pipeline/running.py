@@ -112,7 +112,7 @@ class Running:
             for name, data in pipeline_inputs.items():
                 self.feed_input(name, data)
         self._check_api_type(PipelineAPIType.BASIC)
-        batch = self._take(remote, self._schedule(remote))
+        batch = self._next_batch(remote, self._schedule(remote))
         self._first_iter = False
         return batch
 
@@ -137,7 +137,7 @@ class Running:
         del cuda_stream
         remote = self._opened()
         self._check_api_type(PipelineAPIType.SCHEDULED)
-        return self._take(remote, 0)
+        return self._next_batch(remote, 0)
 
     def outputs(self, cuda_stream: Any = None) -> Outputs:
         """Return the oldest batch that was begun, like `share_outputs`."""
@@ -145,13 +145,13 @@ class Running:
 
     def _outputs(self) -> Outputs:
         """Return the oldest batch for an iterator."""
-        return self._take(self._opened(), 0)
+        return self._next_batch(self._opened(), 0)
 
     def release_outputs(self) -> None:
         """Do nothing: the memory of a batch is free when nothing refers to it any more."""
         self._check_api_type(PipelineAPIType.SCHEDULED)
 
-    def _take(self, remote: Remote, schedule: int) -> Outputs:
+    def _next_batch(self, remote: Remote, schedule: int) -> Outputs:
         """Begin batches and return the oldest one."""
         if schedule == 0 and remote.left() == 0:
             raise StopIteration

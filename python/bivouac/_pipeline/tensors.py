@@ -24,18 +24,32 @@ __all__ = ["TensorCPU", "TensorListCPU"]
 _CPU = 1  # of DLPack
 
 
+_NAMES = {
+    "bool": "BOOL",
+    "float16": "FLOAT16",
+    "float32": "FLOAT",
+    "float64": "FLOAT64",
+    **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+"""The names in DALIDataType of the types of numpy."""
+
+
 def _dali_type(dtype: np.dtype[Any]) -> Any:
     """Return the member of DALIDataType for a type of numpy."""
     from bivouac import types
 
-    return types.to_dali_type(dtype)
+    name = _NAMES.get(dtype.name)
+    if name is None:
+        raise TypeError(f"want a type that DALI has, got {dtype}")
+    return getattr(types.DALIDataType, name)
 
 
 def _numpy_type(dali_type: Any) -> np.dtype[Any]:
     """Return the type of numpy for a member of DALIDataType."""
-    from bivouac import types
-
-    return np.dtype(types.to_numpy_type(dali_type))
+    for numpy_name, name in _NAMES.items():
+        if name == getattr(dali_type, "name", None):
+            return np.dtype(numpy_name)
+    raise RuntimeError(f"want a DALIDataType of numbers or booleans, got {dali_type!r}")
 
 
 def _layout(layout: Any, ndim: int) -> str:
