@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import collections
 import ctypes
+import functools
 import mmap
 import os
 import weakref
@@ -150,10 +151,9 @@ class Remote:
 
     def _settle(self) -> None:
         """Wait for the call of pipeline.run that is under way, and keep what it has taken."""
-        while self._link.has_hook(self._hook):
-            for call in list(self._link._calls.values()):
-                if call._hook == self._hook:
-                    call._until(lambda call=call: call._outcome is not None, None)
+        for under_way in list(self._link._calls.values()):
+            if under_way._hook == self._hook:
+                under_way._until(functools.partial(_is_over, under_way), None)
         call = self._ended
         if call is None:
             if self._failed:
@@ -235,6 +235,10 @@ class Remote:
                 lease.release()
             raise
         call.result()
+
+
+def _is_over(call: Call) -> bool:
+    return call._outcome is not None
 
 
 def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:

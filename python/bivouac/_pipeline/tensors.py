@@ -174,7 +174,7 @@ class TensorCPU:
             return False
         self._array = self._array.reshape([before[i] for i in kept])
         self._layout = "".join(self._layout[i] for i in kept) if self._layout else ""
-        return self._array.shape != before
+        return bool(self._array.shape != before)
 
     def source_info(self) -> str:
         """Return where the sample came from. It is not known here: ""."""

@@ -7,6 +7,7 @@ to it any more, so a tensor never changes under its owner.
 from __future__ import annotations
 
 import enum
+import importlib
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,7 @@ __all__ = [
 
 def _tensor(array: np.ndarray[Any, Any]) -> Any:
     """Return a tensor that shares the memory of an array."""
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
