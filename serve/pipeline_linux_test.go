@@ -100,7 +100,9 @@ func fedPipeline(t testing.TB, batch int) *dali.Definition {
 	t.Helper()
 	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, Workers: 1}},
 		func(b *pipeline.Builder) []pipeline.Node {
-			in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "E", Specs: []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}}})[0]
+			in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{
+				Name: "E", Specs: []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}},
+			})[0]
 			return []pipeline.Node{in, in.Add(int32(1))}
 		})
 	if err != nil {
@@ -140,8 +142,8 @@ func (p *piping) feed(rows [][]int32) *fault {
 	return s.Error
 }
 
-// TestPipelineFed: what is fed comes back, ragged or not, while the client holds some of the batches.
-// A slot that is held never changes.
+// TestPipelineFed: what is fed comes back, ragged or not, while the client holds some of the
+// batches. A slot that is held never changes.
 func TestPipelineFed(t *testing.T) {
 	p := served(t).openPipeline(fedPipeline(t, 4), nil)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -223,8 +225,8 @@ func TestPipelineEnds(t *testing.T) {
 	}
 }
 
-// TestPipelineHold: a client that holds too many batches is told, loses no batch, and goes on when it
-// has freed one.
+// TestPipelineHold: a client that holds too many batches is told, loses no batch, and goes on when
+// it has freed one.
 func TestPipelineHold(t *testing.T) {
 	p := served(t).openPipeline(fedPipeline(t, 1), object{"hold": 3})
 	for i := range 5 {
@@ -258,7 +260,8 @@ func TestPipelineHold(t *testing.T) {
 // TestPipelineState: the state after a batch leads to the same batches, in the same pipeline and in
 // one that is opened with it, whatever was made ahead.
 func TestPipelineState(t *testing.T) {
-	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3, Seed: 5}, EnableCheckpointing: true},
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3, Seed: 5}, EnableCheckpointing: true}
+	d, err := dali.Define(o,
 		func(b *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Values: op.Const([]float64{1, 2, 3, 4, 5, 6, 7, 8}),
 				DType: tensor.Int32, Shape: op.Const([]int{4})})}
