@@ -111,6 +111,7 @@ func ops() map[string]func(*call) (reply, error) {
 		"pipeline.restore":    withPipeline(readState, pipelineRestore),
 		"pipeline.statistics": withPipeline(noArguments, pipelineStatistics),
 		"pipeline.close":      pipelineClose,
+		"pipeline.dot":        pipelineDot,
 		"operator.outputs":    operatorOutputs,
 	}
 }

@@ -173,6 +173,23 @@ func pipelineOpen(k *call) (reply, error) {
 		"warnings": append([]string{}, p.warned...)})
 }
 
+// pipelineDot answers with a drawing of a graph, in the language of Graphviz.
+func pipelineDot(k *call) (reply, error) {
+	var graph []byte
+	k.args.into("graph", &graph)
+	o := &dali.DeserializeOptions{}
+	o.Device = pipeline.RunOnCPU // nothing runs
+	dot := pipeline.DotOptions{Tensors: k.args.flag("tensors"), Colors: k.args.flag("colors")}
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	d, err := dali.Deserialize(graph, o)
+	if err != nil {
+		return reply{}, err
+	}
+	return answer(map[string]string{"dot": string(d.DOT(dot))})
+}
+
 // noArguments reads no further arguments of a call of a pipeline.
 func noArguments(*args) struct{} { return struct{}{} }
 

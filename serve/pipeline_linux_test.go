@@ -335,6 +335,7 @@ func TestPipelineMistakes(t *testing.T) {
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{-1}}}}, errs.Invalid},
 		{"pipeline.close", object{"pipeline": 99}, errs.NotFound},
 		{"operator.outputs", object{"graph": graph}, errs.Invalid},
+		{"pipeline.dot", object{"graph": []byte("x")}, errs.Corrupt},
 		{"operator.outputs", object{"graph": []byte("x")}, errs.Corrupt},
 	} {
 		s := c.wait(c.start(m.op, m.args))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import random
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -225,12 +226,22 @@ def compare(seed: int, what: str, want: list[Any], got: list[Any]) -> None:
                     raise AssertionError(f"{place}, sample {n}: want {a}, got {b}")
 
 
+def drawing(pipe: Any, **options: bool) -> str:
+    """Return the graph in the language of Graphviz."""
+    with tempfile.NamedTemporaryFile("r") as file:
+        pipe.save_graph_to_dot_file(file.name, **options)
+        return file.read()
+
+
 def check(seed: int) -> None:
     """Compare a pipeline in all ways."""
     ours, theirs = define("bivouac", seed), define("nvidia.dali", seed)
     theirs.build()
     text = theirs.serialize()
     mine = ours.serialize()
+    for options in ({}, {"show_tensors": True, "use_colors": True}):
+        if drawing(ours, **options) != drawing(theirs, **options):
+            raise AssertionError(f"pipeline {seed}: drawn in another way, with {options}")
     want = batches(theirs)
     compare(seed, "defined here", want, batches(ours))
     bivouac = importlib.import_module("bivouac")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import enum
+import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from bivouac import _client
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
 
@@ -44,6 +47,10 @@ class Running:
 
     def build(self) -> None:
         """Build the pipeline."""
+        raise NotImplementedError
+
+    def serialize(self) -> bytes:
+        """Return the graph."""
         raise NotImplementedError
 
     def iter_setup(self) -> None:
@@ -270,6 +277,39 @@ class Running:
     def executor_statistics(self) -> dict[str, Any]:
         """Return the memory of each operator, with `enable_memory_stats`."""
         return dict(self._opened().call("statistics")["operators"])
+
+    def save_graph_to_dot_file(
+        self,
+        filename: str | os.PathLike[str],
+        *,
+        show_tensors: bool = False,
+        show_ids: bool | None = None,
+        use_colors: bool = False,
+    ) -> None:
+        """Write a drawing of the graph, in the language of Graphviz.
+
+        Args:
+          filename: the file. What it has is lost.
+          show_tensors: draw the outputs of operators too.
+          show_ids: has no effect.
+          use_colors: colour operators by what they do.
+        """
+        del show_ids
+        answer = _client.connection().call(
+            "pipeline.dot",
+            graph=base64.b64encode(self.serialize()).decode(),
+            tensors=bool(show_tensors),
+            colors=bool(use_colors),
+        )
+        with open(filename, "w") as file:
+            file.write(answer["dot"])
+
+    def start_py_workers(self) -> None:
+        """Do nothing: sources are called in the process of the pipeline."""
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Return the memory shared with processes that call sources. There are none."""
+        return {"capacities": [], "per_sample_capacities": []}
 
     def checkpoint(self, filename: str | None = None) -> bytes:
         """Return the state after the batch that was handed out last, and write it to a file."""
