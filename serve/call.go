@@ -101,6 +101,18 @@ func ops() map[string]func(*call) (reply, error) {
 		"loader.streams": loaderStreams,
 		"loader.seeds":   loaderSeeds,
 		"loader.merge":   loaderMerge,
+
+		"pipeline.open":       pipelineOpen,
+		"pipeline.feed":       withPipeline(readFeedArgs, pipelineFeed),
+		"pipeline.run":        withPipeline(readRunArgs, pipelineRun),
+		"pipeline.progress":   withPipeline(noArguments, pipelineProgress),
+		"pipeline.reset":      withPipeline(noArguments, pipelineReset),
+		"pipeline.state":      withPipeline(readConsumer, pipelineState),
+		"pipeline.restore":    withPipeline(readState, pipelineRestore),
+		"pipeline.statistics": withPipeline(noArguments, pipelineStatistics),
+		"pipeline.close":      pipelineClose,
+		"pipeline.dot":        pipelineDot,
+		"operator.outputs":    operatorOutputs,
 	}
 }
 

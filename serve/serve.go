@@ -65,6 +65,7 @@ type connection struct {
 	asks   asks
 
 	checkpointers checkpointers
+	pipelines     pipelines
 	ops           map[string]func(*call) (reply, error)
 
 	working sync.WaitGroup // calls
@@ -82,6 +83,9 @@ func (c *connection) end(err error) {
 	c.working.Wait()
 	if err := c.checkpointers.close(); err != nil {
 		c.Log.Warn("checkpointer closed with a failure", "error", err)
+	}
+	if err := c.pipelines.close(); err != nil {
+		c.Log.Warn("pipeline closed with a failure", "error", err)
 	}
 	c.arenas.freeAll()
 	c.out.finish()

@@ -20,7 +20,7 @@ var linksOnly = []string{
 	"examples/video", "pipeline/graph", "pipeline/recipe", "recipes",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
-	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
+	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader", "serve",
 	// Through readers.sequence.
 	"loader/dataset", "bench/readers", ".",
 	"examples/augment", "examples/boxes", "examples/segmentation", "format/arrowipc", "reader/arrow", "reader/parquet",

@@ -48,7 +48,7 @@ func ExportedLimits() map[string]int {
 		"codec/video":                         38,
 		"codec/video/videotest":               2,
 		"codec/webp":                          3,
-		"compat/dali":                         109,
+		"compat/dali":                         110,
 		"compat/dali/pipeproto":               20,
 		"compat/dali/stateproto":              36,
 		"compat/grain":                        68,

@@ -12,13 +12,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
     from bivouac import errors as errors
+    from bivouac import fn as fn
+    from bivouac import math as math
+    from bivouac import ops as ops
+    from bivouac import pipeline as pipeline
+    from bivouac import tfrecord as tfrecord
     from bivouac import torch as torch
+    from bivouac import types as types
     from bivouac._job import EXIT_PREEMPTED as EXIT_PREEMPTED
     from bivouac._job import Job as Job
     from bivouac._job import Preempted as Preempted
     from bivouac._mesh import Layout as Layout
     from bivouac._mesh import Mesh as Mesh
     from bivouac._mesh import Part as Part
+    from bivouac._pipeline.definition import pipeline_def as pipeline_def
+    from bivouac._pipeline.enums import OperatorConcurrency as OperatorConcurrency
+    from bivouac._pipeline.enums import StreamPolicy as StreamPolicy
+    from bivouac._pipeline.node import newaxis as newaxis
+    from bivouac._pipeline.pipeline import Pipeline as Pipeline
     from bivouac._record import record as record
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
@@ -30,26 +41,42 @@ __all__ = [
     "Job",
     "Layout",
     "Mesh",
+    "OperatorConcurrency",
     "Part",
+    "Pipeline",
     "Preempted",
+    "StreamPolicy",
     "__version__",
     "checkpoint",
     "errors",
+    "fn",
     "load",
+    "math",
+    "newaxis",
+    "ops",
+    "pipeline",
+    "pipeline_def",
     "record",
     "save",
+    "tfrecord",
     "torch",
+    "types",
 ]
 
-_modules = {"checkpoint", "errors", "torch"}
+_modules = {"checkpoint", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types"}
 _names = {
     "EXIT_PREEMPTED": "_job",
     "Job": "_job",
     "Layout": "_mesh",
     "Mesh": "_mesh",
+    "OperatorConcurrency": "_pipeline.enums",
     "Part": "_mesh",
+    "Pipeline": "_pipeline.pipeline",
     "Preempted": "_job",
+    "StreamPolicy": "_pipeline.enums",
     "load": "checkpoint",
+    "newaxis": "_pipeline.node",
+    "pipeline_def": "_pipeline.definition",
     "record": "_record",
     "save": "checkpoint",
 }

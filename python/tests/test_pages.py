@@ -19,7 +19,7 @@ from bivouac import errors
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md")
+PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md", "python-pipelines.md")
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),
@@ -57,6 +57,41 @@ def test_regions_are_found_and_checked() -> None:
     assert region("x\n  # begin a b\n  y = 1\n\n  z\n  # end\n", "a b") == "y = 1\n\nz\n"
     with pytest.raises(AssertionError, match="want one region 'c'"):
         region("  # begin a b\n  # end\n", "c")
+
+
+# DALI.
+
+
+def pictures(root: Path) -> None:
+    """Make a data set of twenty pictures in two folders."""
+    picture = (ROOT / "codec" / "jpeg" / "testdata" / "flower.jpg").read_bytes()
+    for i in range(20):
+        folder = root / f"class{i % 2}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{i:02}.jpg").write_bytes(picture)
+
+
+def test_dali_pipelines(tmp_path: Path) -> None:
+    pictures(tmp_path)
+    module = example("dali_pipeline")
+    train, pipe, images, labels = module.training(str(tmp_path))
+    assert images.shape() == [(3, 32, 32)] * 8 and labels.shape() == [(1,)] * 8
+    following, same = module.resumed(train, pipe)
+    for a, b in zip(following, same):
+        assert np.array_equal(a.as_array(), b.as_array())
+    arrays, elements, offsets = module.own_data()
+    assert [a.shape for a in arrays] == [(i + 1, 2) for i in range(4)]
+    assert offsets.tolist() == [0, 2, 6, 12, 20] and elements[-1] == 1.5
+
+
+def test_dali_in_torch(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pictures(tmp_path)
+    module = example("dali_pipeline")
+    train = module.training(str(tmp_path))[0]
+    sizes: list[int] = []
+    module.torch_loop(train, lambda images, labels: sizes.append(len(labels)))
+    assert sizes == [8, 8, 4] * 2
 
 
 # Orbax.

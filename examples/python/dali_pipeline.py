@@ -1,0 +1,80 @@
+"""Pipelines of DALI, with only the import changed.
+
+The page docs/guide/python-pipelines.md shows the regions of this file, and the tests run them.
+"""
+
+
+def training(files):
+    # begin training
+    from bivouac import fn, pipeline_def, types
+
+    @pipeline_def(batch_size=8, num_threads=2, seed=7, enable_checkpointing=True)
+    def train():
+        jpegs, labels = fn.readers.file(file_root=files, random_shuffle=True, name="files")
+        images = fn.decoders.image_random_crop(jpegs)
+        images = fn.resize(images, size=(32, 32))
+        images = fn.crop_mirror_normalize(
+            images,
+            mirror=fn.random.coin_flip(),
+            dtype=types.FLOAT,
+            output_layout="CHW",
+            mean=[124.0, 116.0, 104.0],
+            std=[58.0, 57.0, 57.0],
+        )
+        return images, labels
+
+    pipe = train()
+    images, labels = pipe.run()
+    # end
+    return train, pipe, images, labels
+
+
+def torch_loop(train, step):
+    # begin torch
+    from bivouac.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
+
+    batches = DALIGenericIterator(
+        train(),
+        ["image", "label"],
+        reader_name="files",
+        last_batch_policy=LastBatchPolicy.PARTIAL,
+        auto_reset=True,
+    )
+    for epoch in range(2):
+        for (batch,) in batches:
+            step(batch["image"], batch["label"])
+    # end
+
+
+def resumed(train, pipe):
+    # begin resumed
+    state = pipe.checkpoint()
+    following = pipe.run()
+
+    again = train(checkpoint=state)
+    same = again.run()
+    # end
+    return following, same
+
+
+def own_data():
+    # begin own data
+    import numpy as np
+
+    from bivouac import fn, pipeline_def
+
+    def sample(info):
+        if info.iteration == 10:
+            raise StopIteration
+        return np.full((1 + info.idx_in_batch, 2), info.idx_in_epoch, np.float32)
+
+    @pipeline_def(batch_size=4, num_threads=1)
+    def of_arrays():
+        return fn.external_source(source=sample, batch=False) / 2
+
+    pipe = of_arrays()
+    (batch,) = pipe.run()
+    arrays = batch.views()
+    elements, offsets = batch.flat()
+    # end
+    return arrays, elements, offsets

@@ -1,0 +1,320 @@
+"""The half of a Pipeline that runs: batches, data for its inputs, and states."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from bivouac import _client
+from bivouac._pipeline.remote import Remote
+from bivouac._pipeline.tensors import TensorListCPU
+
+if TYPE_CHECKING:
+    from bivouac._pipeline.sources import Group
+
+__all__ = ["Running"]
+
+
+class PipelineAPIType(enum.Enum):
+    """The ways to run a pipeline, which are not to be mixed."""
+
+    BASIC = 0
+    ITERATOR = 1
+    SCHEDULED = 2
+
+
+Outputs = tuple[TensorListCPU, ...]
+
+
+class Running:
+    """The methods of a Pipeline that run it. The graph is made by the subclass."""
+
+    _remote: Remote | None = None
+    _first_iter = True
+    _last_iter = False
+    _given = 0  # batches of the epoch that the sources have given
+    _epoch_idx = 0
+    _api_type: PipelineAPIType | None = None
+    _skip_api_check = False
+
+    # What the subclass has.
+    _max_batch_size: int
+    _sources: list[Group]
+    _checkpoint: bytes | None
+
+    def build(self) -> None:
+        """Build the pipeline."""
+        raise NotImplementedError
+
+    def serialize(self) -> bytes:
+        """Return the graph."""
+        raise NotImplementedError
+
+    def iter_setup(self) -> None:
+        """Feed the inputs of a batch. A subclass overrides it; StopIteration ends the epoch."""
+
+    def _open(self, graph: bytes) -> None:
+        """Open the pipeline in the side-car."""
+        self._remote = Remote(
+            graph,
+            state=self._checkpoint,
+            on_cpu=getattr(self, "_on_cpu", None) or None,
+            memory_stats=getattr(self, "_enable_memory_stats", None) or None,
+            set_affinity=getattr(self, "_set_affinity", None) or None,
+            hold=getattr(self, "_hold", None),
+        )
+        for text in self._remote.warnings:
+            warnings.warn(text, stacklevel=3)
+        self._fed = dict.fromkeys(range(len(self._sources)), 0)
+        self._resume()
+
+    def _resume(self) -> None:
+        """Let the callbacks begin where the state is."""
+
+    def _opened(self) -> Remote:
+        """Return the pipeline in the side-car. It is built at the first use."""
+        if self._remote is None:
+            self.build()
+        assert self._remote is not None
+        return self._remote
+
+    # The ways to run.
+
+    def enable_api_check(self, enable: bool) -> None:
+        """Say whether mixing `run` with `schedule_run` and its companions is an error."""
+        self._skip_api_check = not enable
+
+    def _check_api_type(self, kind: PipelineAPIType) -> None:
+        if self._api_type is None:
+            self._api_type = kind
+        if kind is not self._api_type and not self._skip_api_check:
+            raise RuntimeError(
+                f"Mixing pipeline API type. Currently used: {self._api_type}, but trying to use "
+                f"{kind}"
+            )
+
+    def _set_api_type(self, kind: PipelineAPIType) -> None:
+        self._api_type = kind
+
+    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> Outputs:
+        """Run the pipeline and return the next batch: a TensorListCPU for each output.
+
+        Batches are made ahead of their use. `pipeline_inputs` are fed to external sources by name;
+        that needs a `prefetch_queue_depth` of 1.
+
+        Raises:
+          StopIteration: a source has ended the epoch. `reset` begins the next one.
+        """
+        del cuda_stream
+        remote = self._opened()
+        if pipeline_inputs:
+            if self._depth() > 1:
+                raise RuntimeError(
+                    "run: named inputs need prefetch_queue_depth=1 or exec_pipelined=False, got "
+                    f"prefetch_queue_depth={self._depth()}; or use feed_input"
+                )
+            for name, data in pipeline_inputs.items():
+                self.feed_input(name, data)
+        self._check_api_type(PipelineAPIType.BASIC)
+        batch = self._next_batch(remote, self._schedule(remote))
+        self._first_iter = False
+        return batch
+
+    def schedule_run(self) -> None:
+        """Begin a batch; the first time, as many as are made ahead. See `share_outputs`."""
+        remote = self._opened()
+        self._check_api_type(PipelineAPIType.SCHEDULED)
+        self._begin(remote)
+
+    def _begin(self, remote: Remote) -> None:
+        batches = self._schedule(remote)
+        if batches:
+            remote.schedule(batches)
+        self._first_iter = False
+
+    def share_outputs(self, cuda_stream: Any = None) -> Outputs:
+        """Return the oldest batch that was begun. It stays the caller's.
+
+        Raises:
+          StopIteration: no batch was begun.
+        """
+        del cuda_stream
+        remote = self._opened()
+        self._check_api_type(PipelineAPIType.SCHEDULED)
+        return self._next_batch(remote, 0)
+
+    def outputs(self, cuda_stream: Any = None) -> Outputs:
+        """Return the oldest batch that was begun, like `share_outputs`."""
+        return self.share_outputs(cuda_stream)
+
+    def _outputs(self) -> Outputs:
+        """Return the oldest batch for an iterator."""
+        return self._next_batch(self._opened(), 0)
+
+    def release_outputs(self) -> None:
+        """Do nothing: the memory of a batch is free when nothing refers to it any more."""
+        self._check_api_type(PipelineAPIType.SCHEDULED)
+
+    def _next_batch(self, remote: Remote, schedule: int) -> Outputs:
+        """Begin batches and return the oldest one."""
+        if schedule == 0 and remote.left() == 0:
+            raise StopIteration
+        batch = remote.take(schedule)
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def _depth(self) -> int:
+        """Return how many batches are made ahead."""
+        depth = getattr(self, "_prefetch_queue_depth", 2)
+        if isinstance(depth, dict):
+            depth = depth["cpu_size"]
+        return int(depth) if getattr(self, "_exec_pipelined", True) else 1
+
+    def _schedule(self, remote: Remote) -> int:
+        """Feed the inputs of the next batches, and return how many batches can begin.
+
+        What an interrupted call has fed and not begun is begun first.
+        """
+        remote.left()
+        batches = self._depth() if self._first_iter else 1
+        while self._given - remote.begun < batches and not self._last_iter:
+            try:
+                self.iter_setup()
+                self._call_sources(remote)
+            except StopIteration:
+                self._last_iter = True
+        return max(0, self._given - remote.begun)
+
+    def _call_sources(self, remote: Remote) -> None:
+        """Have each source give the data of the next batch. A source that has given it is left."""
+        for number, group in enumerate(self._sources):
+            if self._fed[number] > self._given:
+                continue
+            data = group.call(self._epoch_idx, self._given, self._max_batch_size)
+            for name, layout, batch in zip(group.names, group.layouts, data):
+                remote.feed(name, batch, layout)
+            self._fed[number] += 1
+        self._given += 1
+
+    def reset(self) -> None:
+        """Begin the next epoch after the end of one. Before the end it does nothing."""
+        if not self._last_iter:
+            return
+        remote = self._opened()
+        remote.reset()
+        self._first_iter, self._last_iter, self._given = True, False, 0
+        self._epoch_idx += 1
+        self._fed = dict.fromkeys(self._fed, 0)
+        for group in self._sources:
+            group.reset()
+
+    def empty(self) -> bool:
+        """Report whether every batch that was begun was handed out."""
+        return self._remote is None or self._remote.left() == 0
+
+    # Data and descriptions.
+
+    def feed_input(
+        self,
+        data_node: Any,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
+    ) -> None:
+        """Give an external source a batch.
+
+        Args:
+          data_node: name of the external source, or its DataNode.
+          data: an array with the samples along its first axis, a list of arrays, one for each
+            sample, or a TensorListCPU. Arrays are of numpy, torch, JAX or DLPack, on the CPU. They
+            are copied.
+          layout: the layout of a sample.
+          cuda_stream: has no effect on a CPU.
+          use_copy_kernel: has no effect on a CPU.
+        """
+        del cuda_stream, use_copy_kernel
+        name = data_node if isinstance(data_node, str) else getattr(data_node, "name", None)
+        if not isinstance(name, str):
+            raise TypeError(
+                "feed_input: want the name of an external source or its DataNode, got "
+                f"{type(data_node).__name__}"
+            )
+        self._opened().feed(name, data, layout)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Return how many batches an external source must be fed before the first run."""
+        inputs = self._opened().inputs
+        if input_name not in inputs:
+            raise RuntimeError(
+                f"input_feed_count: want one of the external sources {sorted(inputs)}, got "
+                f"{input_name!r}"
+            )
+        return inputs[input_name]
+
+    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
+        """Return what a reader says about its data set, or a dictionary of all readers."""
+        readers = self._opened().readers
+        if name is None:
+            return {key: dict(value) for key, value in readers.items()}
+        if name not in readers:
+            raise RuntimeError(
+                f"reader_meta: want one of the readers {sorted(readers)}, got {name!r}"
+            )
+        return dict(readers[name])
+
+    def epoch_size(self, name: str | None = None) -> Any:
+        """Return the padded size of a reader's data set, or a dictionary of all readers."""
+        sizes = {key: meta["epoch_size_padded"] for key, meta in self.reader_meta().items()}
+        if name is None:
+            return sizes
+        return self.reader_meta(name)["epoch_size_padded"]
+
+    def executor_statistics(self) -> dict[str, Any]:
+        """Return the memory of each operator, with `enable_memory_stats`."""
+        return dict(self._opened().call("statistics")["operators"])
+
+    def save_graph_to_dot_file(
+        self,
+        filename: str | os.PathLike[str],
+        *,
+        show_tensors: bool = False,
+        show_ids: bool | None = None,
+        use_colors: bool = False,
+    ) -> None:
+        """Write a drawing of the graph, in the language of Graphviz.
+
+        Args:
+          filename: the file. What it has is lost.
+          show_tensors: draw the outputs of operators too.
+          show_ids: has no effect.
+          use_colors: colour operators by what they do.
+        """
+        del show_ids
+        answer = _client.connection().call(
+            "pipeline.dot",
+            graph=base64.b64encode(self.serialize()).decode(),
+            tensors=bool(show_tensors),
+            colors=bool(use_colors),
+        )
+        with open(filename, "w") as file:
+            file.write(answer["dot"])
+
+    def start_py_workers(self) -> None:
+        """Do nothing: sources are called in the process of the pipeline."""
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Return the memory shared with processes that call sources. There are none."""
+        return {"capacities": [], "per_sample_capacities": []}
+
+    def checkpoint(self, filename: str | None = None) -> bytes:
+        """Return the state after the batch that was handed out last, and write it to a file."""
+        state = self._opened().state()
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(state)
+        return state

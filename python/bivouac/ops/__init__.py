@@ -1,0 +1,10 @@
+"""The operators of pipelines as classes: `ops.readers.File`, `ops.decoders.Image`, `ops.Resize`.
+
+The constructor takes constant arguments. A call adds the operator to the graph and returns its
+outputs, as the functions of `bivouac.fn` do.
+"""
+
+from bivouac._pipeline import functions as _functions
+from bivouac._pipeline.external import ExternalSource as ExternalSource
+
+_functions.fill(__name__, _functions.make_class, lambda schema: schema.class_name)

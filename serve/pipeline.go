@@ -1,0 +1,358 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// piped is a pipeline of a client.
+type piped struct {
+	*dali.Pipeline
+	slots  slots
+	warned []string // while it was opened
+	begun  int64    // batches that the client has begun, since the last reset or state
+
+	mu sync.Mutex // is locked by the call that uses the pipeline
+}
+
+// pipelines are the pipelines of a connection. Numbers are not used twice.
+type pipelines struct {
+	mu   sync.Mutex
+	last int64
+	by   map[int64]*piped
+}
+
+func (ps *pipelines) add(p *piped) int64 {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.by == nil {
+		ps.by = map[int64]*piped{}
+	}
+	ps.last++
+	ps.by[ps.last] = p
+	return ps.last
+}
+
+func (ps *pipelines) find(id int64) (*piped, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p := ps.by[id]; p != nil {
+		return p, nil
+	}
+	return nil, &errs.Error{Kind: errs.NotFound, Subject: "pipeline " + strconv.FormatInt(id, 10),
+		Want: "an open pipeline of this connection"}
+}
+
+// close closes all pipelines.
+func (ps *pipelines) close() error {
+	ps.mu.Lock()
+	open := slices.Collect(maps.Values(ps.by))
+	ps.by = nil
+	ps.mu.Unlock()
+	var failed error
+	for _, p := range open {
+		failed = cmp.Or(failed, p.end())
+	}
+	return failed
+}
+
+// end closes the pipeline and gives its memory back.
+func (p *piped) end() error {
+	err := p.Close()
+	p.slots.close()
+	return err
+}
+
+// Enabled implements slog.Handler.
+func (p *piped) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler: a warning goes to the client.
+func (p *piped) Handle(_ context.Context, r slog.Record) error {
+	p.warned = append(p.warned, r.Message)
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (p *piped) WithAttrs([]slog.Attr) slog.Handler { return p }
+
+// WithGroup implements slog.Handler.
+func (p *piped) WithGroup(string) slog.Handler { return p }
+
+// withPipeline makes a call of a function that uses a pipeline. A pipeline has one call at a time.
+// read reads the other arguments.
+func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, error)) func(*call) (reply, error) {
+	return func(k *call) (reply, error) {
+		id := k.args.id("pipeline")
+		a := read(k.args)
+		if err := k.args.finish(); err != nil {
+			return reply{}, err
+		}
+		p, err := k.pipelines.find(id)
+		if err != nil {
+			return reply{}, err
+		}
+		if !p.mu.TryLock() {
+			return reply{}, &errs.Error{Kind: errs.Busy, Op: "serve." + k.op, Subject: "pipeline " + strconv.FormatInt(id, 10),
+				Want: "one call at a time", Got: "a call during another call"}
+		}
+		defer p.mu.Unlock()
+		return use(k, p, a)
+	}
+}
+
+// pipelineOpen makes a pipeline of its serialized form.
+func pipelineOpen(k *call) (reply, error) {
+	var graph, state []byte
+	var hold int
+	o := &dali.DeserializeOptions{}
+	k.args.into("graph", &graph)
+	k.args.into("state", &state)
+	k.args.into("hold", &hold)
+	k.args.into("memory_limit", &o.MemoryLimit)
+	o.EnableMemoryStats = k.args.flag("memory_stats")
+	o.EnableTiming = k.args.flag("timing")
+	o.SetAffinity = k.args.flag("set_affinity")
+	if k.args.flag("on_cpu") {
+		o.Device = pipeline.RunOnCPU
+	}
+	for _, choice := range []struct {
+		name string
+		to   *dali.Toggle
+	}{{"exec_pipelined", &o.ExecPipelined}, {"exec_async", &o.ExecAsync}, {"exec_dynamic", &o.ExecDynamic}} {
+		var on *bool
+		k.args.into(choice.name, &on)
+		if on != nil {
+			*choice.to = dali.Off
+			if *on {
+				*choice.to = dali.On
+			}
+		}
+	}
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	if hold < 0 {
+		return reply{}, wrongArgument("hold", "at least 1, or 0 for the default", strconv.Itoa(hold))
+	}
+	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld)}}
+	o.Log = slog.New(p)
+	o.Checkpoint = state
+	d, err := dali.Deserialize(graph, o)
+	if err != nil {
+		return reply{}, err
+	}
+	if p.Pipeline, err = d.New(k.ctx, nil); err != nil {
+		return reply{}, err
+	}
+	id := k.pipelines.add(p)
+	inputs := map[string]int{}
+	for _, n := range d.Graph().Fed() {
+		if inputs[n.Name], err = p.InputFeedCount(n.Name); err != nil {
+			return reply{}, err
+		}
+	}
+	readers := map[string]dali.ReaderMeta{}
+	for _, r := range p.Readers() {
+		if readers[r.Name], err = p.ReaderMeta(r.Name); err != nil {
+			return reply{}, err
+		}
+	}
+	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
+		"warnings": append([]string{}, p.warned...)})
+}
+
+// pipelineDot answers with a drawing of a graph, in the language of Graphviz.
+func pipelineDot(k *call) (reply, error) {
+	var graph []byte
+	k.args.into("graph", &graph)
+	o := &dali.DeserializeOptions{}
+	o.Device = pipeline.RunOnCPU // nothing runs
+	dot := pipeline.DotOptions{Tensors: k.args.flag("tensors"), Colors: k.args.flag("colors")}
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	d, err := dali.Deserialize(graph, o)
+	if err != nil {
+		return reply{}, err
+	}
+	return answer(map[string]string{"dot": string(d.DOT(dot))})
+}
+
+// noArguments reads no further arguments of a call of a pipeline.
+func noArguments(*args) struct{} { return struct{}{} }
+
+// runArgs are the arguments of pipeline.run.
+type runArgs struct {
+	schedule int
+	take     bool
+	freed    []int64
+}
+
+func readRunArgs(a *args) (r runArgs) {
+	a.into("schedule", &r.schedule)
+	r.take = a.flag("take")
+	a.into("freed", &r.freed)
+	return r
+}
+
+// mostScheduled bounds the batches that one call begins.
+const mostScheduled = 1 << 16
+
+// pipelineRun begins batches, and takes the oldest one.
+func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
+	if a.schedule < 0 || a.schedule > mostScheduled {
+		return reply{}, wrongArgument("schedule", "0 to "+strconv.Itoa(mostScheduled), strconv.Itoa(a.schedule))
+	}
+	if err := p.slots.free(a.freed); err != nil {
+		return reply{}, err
+	}
+	if a.take { // before the stream moves
+		if err := p.slots.admit(); err != nil {
+			return reply{}, err
+		}
+	}
+	begun := 0
+	for ; begun < a.schedule; begun++ {
+		ok, err := p.Begin(k.ctx, begun == 0)
+		if err != nil && (begun == 0 || errs.KindOf(err) == errs.Busy) {
+			return reply{}, err
+		}
+		if !ok {
+			break
+		}
+		p.begun++
+	}
+	if !a.take {
+		return p.progress(false)
+	}
+	b, err := p.Take(k.ctx)
+	if errors.Is(err, io.EOF) {
+		return p.progress(true)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	r, err := p.hand(b)
+	return r, cmp.Or(err, p.Release())
+}
+
+// flight says how far the client is.
+type flight struct {
+	Begun  int64 `json:"begun"`  // batches since the beginning, the last state or the last reset
+	Flight int   `json:"flight"` // batches that were begun and not taken
+}
+
+func (p *piped) flight() flight { return flight{p.begun, p.InFlight()} }
+
+// progress answers without a batch.
+func (p *piped) progress(end bool) (reply, error) {
+	return answer(struct {
+		flight
+		End bool `json:"end,omitempty"`
+	}{p.flight(), end})
+}
+
+// pipelineProgress says how far the client is, after a call that has failed.
+func pipelineProgress(_ *call, p *piped, _ struct{}) (reply, error) { return p.progress(false) }
+
+// pipelineReset begins the next epoch.
+func pipelineReset(_ *call, p *piped, _ struct{}) (reply, error) {
+	err := p.Reset()
+	if err == nil {
+		p.begun = int64(p.InFlight())
+	}
+	return nothing(err)
+}
+
+// readConsumer reads the data of a consumer of the stream.
+func readConsumer(a *args) []byte { return []byte(a.text("consumer")) }
+
+// pipelineState answers with the state after the batch that was taken last.
+func pipelineState(_ *call, p *piped, consumer []byte) (reply, error) {
+	state, err := p.AppendStateWith(nil, consumer)
+	if err != nil {
+		return reply{}, err
+	}
+	return answer(struct {
+		State []byte `json:"state"`
+	}{state})
+}
+
+// readState reads a state.
+func readState(a *args) (state []byte) {
+	a.into("state", &state)
+	return state
+}
+
+// pipelineRestore moves a pipeline to a state.
+func pipelineRestore(_ *call, p *piped, state []byte) (reply, error) {
+	err := p.SetState(state)
+	if err == nil {
+		p.begun = int64(p.InFlight())
+	}
+	return nothing(err)
+}
+
+// pipelineStatistics answers with what each operator has done.
+func pipelineStatistics(_ *call, p *piped, _ struct{}) (reply, error) {
+	operators := map[string]map[string][]int64{}
+	for name, s := range p.ExecutorStatistics() {
+		operators[name] = map[string][]int64{
+			"real_memory_size": s.RealMemorySize, "max_real_memory_size": s.MaxRealMemorySize,
+			"reserved_memory_size": s.ReservedMemorySize, "max_reserved_memory_size": s.MaxReservedMemorySize,
+		}
+	}
+	return answer(map[string]any{"operators": operators})
+}
+
+// pipelineClose ends a pipeline. It waits for the call that uses it.
+func pipelineClose(k *call) (reply, error) {
+	id := k.args.id("pipeline")
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	p, err := k.pipelines.find(id)
+	if err != nil {
+		return reply{}, err
+	}
+	k.pipelines.mu.Lock()
+	delete(k.pipelines.by, id)
+	k.pipelines.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return nothing(p.end())
+}
+
+// operatorOutputs answers with the number of outputs that an operator has. The argument is a
+// serialized pipeline with this operator alone.
+func operatorOutputs(k *call) (reply, error) {
+	var graph []byte
+	k.args.into("graph", &graph)
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	d, err := pipeproto.Parse(graph)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(d.Ops) != 1 {
+		return reply{}, wrongArgument("graph", "one operator", strconv.Itoa(len(d.Ops)))
+	}
+	n, err := dali.OutputCount(&d.Ops[0])
+	if err != nil {
+		return reply{}, err
+	}
+	return answer(map[string]int{"outputs": n})
+}

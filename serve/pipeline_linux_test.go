@@ -1,0 +1,366 @@
+package serve
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// piping is a pipeline of a test client.
+type piping struct {
+	*client
+	number int64
+	slots  map[int64][]byte
+}
+
+// taken is a batch of a test client.
+type taken struct {
+	flight
+	Slot, Bytes int64
+	New, End    bool
+	Gone        []int64
+	Outputs     []slotOutput
+	mem         []byte
+}
+
+// openPipeline opens a pipeline.
+func (c *client) openPipeline(d *dali.Definition, args object) *piping {
+	c.t.Helper()
+	graph, err := dali.Serialize(d)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	all := object{"graph": graph}
+	for name, v := range args {
+		all[name] = v
+	}
+	var v struct{ Pipeline int64 }
+	c.call("pipeline.open", all).into(c.t, &v)
+	return &piping{c, v.Pipeline, map[int64][]byte{}}
+}
+
+// run calls pipeline.run.
+func (p *piping) run(schedule int, take bool, freed ...int64) (b taken, failed *fault) {
+	p.t.Helper()
+	s := p.wait(p.start("pipeline.run", object{"pipeline": p.number, "schedule": schedule, "take": take, "freed": freed}))
+	if s.Error != nil {
+		return b, s.Error
+	}
+	s.into(p.t, &b)
+	for _, n := range b.Gone {
+		unix.Munmap(p.slots[n])
+		delete(p.slots, n)
+	}
+	if b.New {
+		fd := p.fd()
+		mem, err := unix.Mmap(fd, 0, int(b.Bytes), unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		unix.Close(fd)
+		p.slots[b.Slot] = mem
+	}
+	b.mem = p.slots[b.Slot]
+	return b, nil
+}
+
+// words returns the samples of an output of int32.
+func (b *taken) words(output int) (samples [][]int32) {
+	o := b.Outputs[output]
+	for i := range o.Samples {
+		at, shape := o.Offset, o.Shape
+		if o.Offsets != nil {
+			at, shape = o.Offsets[i], o.Dims[i*o.NDim:][:o.NDim]
+		} else {
+			at += int64(i * 4 * tensor.Shape(shape).Len())
+		}
+		sample := make([]int32, tensor.Shape(shape).Len())
+		for k := range sample {
+			sample[k] = int32(binary.LittleEndian.Uint32(b.mem[at+int64(4*k):]))
+		}
+		samples = append(samples, sample)
+	}
+	return samples
+}
+
+// fedPipeline is an external source of int32 and the same numbers plus one.
+func fedPipeline(t testing.TB, batch int) *dali.Definition {
+	t.Helper()
+	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, Workers: 1}},
+		func(b *pipeline.Builder) []pipeline.Node {
+			in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{
+				Name: "E", Specs: []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}},
+			})[0]
+			return []pipeline.Node{in, in.Add(int32(1))}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// feed feeds samples, each a row of int32.
+func (p *piping) feed(rows [][]int32) *fault {
+	p.t.Helper()
+	size := 0
+	for _, row := range rows {
+		size += (4*len(row) + alignment - 1) &^ (alignment - 1)
+	}
+	var a struct{ Arena, Bytes int64 }
+	p.call("arena.new", object{"bytes": max(1, size)}).into(p.t, &a)
+	fd := p.fd()
+	mem, err := unix.Mmap(fd, 0, int(a.Bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	unix.Close(fd)
+	defer unix.Munmap(mem)
+	var samples []object
+	at := 0
+	for _, row := range rows {
+		samples = append(samples, object{"offset": at, "shape": []int{len(row)}})
+		for k, v := range row {
+			binary.LittleEndian.PutUint32(mem[at+4*k:], uint32(v))
+		}
+		at += (4*len(row) + alignment - 1) &^ (alignment - 1)
+	}
+	s := p.wait(p.start("pipeline.feed", object{"pipeline": p.number, "name": "E", "arena": a.Arena,
+		"data": []object{{"dtype": "int32", "samples": samples}}}))
+	p.call("arena.free", object{"arena": a.Arena})
+	return s.Error
+}
+
+// TestPipelineFed: what is fed comes back, ragged or not, while the client holds some of the
+// batches. A slot that is held never changes.
+func TestPipelineFed(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 4), nil)
+	random := rand.New(rand.NewPCG(1, 2))
+	type holding struct {
+		b    taken
+		want [][]int32
+	}
+	var held []holding
+	check := func(h holding) {
+		t.Helper()
+		plus := [][]int32{}
+		for _, row := range h.want {
+			next := make([]int32, len(row))
+			for i, v := range row {
+				next[i] = v + 1
+			}
+			plus = append(plus, next)
+		}
+		if got := h.b.words(0); fmt.Sprint(got) != fmt.Sprint(h.want) {
+			t.Fatalf("got %v, want %v", got, h.want)
+		}
+		if got := h.b.words(1); fmt.Sprint(got) != fmt.Sprint(plus) {
+			t.Fatalf("got %v, want %v", got, plus)
+		}
+	}
+	for i := range 200 {
+		var rows [][]int32
+		size := random.IntN(6) * random.IntN(400)
+		for range 1 + random.IntN(4) {
+			if random.IntN(3) == 0 {
+				size = random.IntN(2000)
+			}
+			row := make([]int32, size)
+			for k := range row {
+				row[k] = int32(random.Uint32() >> 2)
+			}
+			rows = append(rows, row)
+		}
+		if f := p.feed(rows); f != nil {
+			t.Fatal(f.Text)
+		}
+		var freed []int64
+		for len(held) > 0 && random.IntN(3) > 0 {
+			k := random.IntN(len(held))
+			check(held[k])
+			freed = append(freed, held[k].b.Slot)
+			held = slices.Delete(held, k, k+1)
+		}
+		b, f := p.run(1, true, freed...)
+		if f != nil {
+			t.Fatal(f.Text)
+		}
+		if b.Begun != int64(i+1) || b.Flight != 0 {
+			t.Fatalf("batch %d: begun %d, in flight %d", i, b.Begun, b.Flight)
+		}
+		held = append(held, holding{b, rows})
+	}
+	for _, h := range held {
+		check(h)
+	}
+}
+
+// TestPipelineEnds: a batch that nobody began is no error, and a batch that was not fed is one that
+// changes nothing.
+func TestPipelineEnds(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 2), nil)
+	if b, f := p.run(0, true); f != nil || !b.End {
+		t.Fatalf("%+v, %v", b, f)
+	}
+	for range 2 {
+		if _, f := p.run(1, true); f == nil || f.Kind != errs.Invalid.String() {
+			t.Fatalf("got %v, want an error of a batch that was not fed", f)
+		}
+	}
+	p.feed([][]int32{{1}, {2}})
+	b, f := p.run(2, true)
+	if f != nil || b.Begun != 1 || b.Flight != 0 || fmt.Sprint(b.words(1)) != "[[2] [3]]" {
+		t.Fatalf("%+v, %v", b, f)
+	}
+}
+
+// TestPipelineHold: a client that holds too many batches is told, loses no batch, and goes on when
+// it has freed one.
+func TestPipelineHold(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 1), object{"hold": 3})
+	for i := range 5 {
+		p.feed([][]int32{{int32(i)}})
+	}
+	var slots []int64
+	for i := range 3 {
+		b, f := p.run(1, true)
+		if f != nil || b.words(0)[0][0] != int32(i) {
+			t.Fatalf("batch %d: %v", i, f)
+		}
+		slots = append(slots, b.Slot)
+	}
+	if _, f := p.run(1, true); f == nil || f.Kind != errs.Exhausted.String() || f.Got != "3" {
+		t.Fatalf("got %+v, want exhausted at 3", f)
+	}
+	b, f := p.run(1, true, slots[1])
+	if f != nil || b.Slot != slots[1] || b.words(0)[0][0] != 3 {
+		t.Fatalf("%+v, %v", b, f)
+	}
+	for _, wrong := range []int64{slots[1] + 100, 0, -1} {
+		if _, f := p.run(0, false, wrong); f == nil || f.Kind != errs.Invalid.String() {
+			t.Fatalf("freed slot %d: %v", wrong, f)
+		}
+	}
+	if _, f := p.run(0, false, slots[0], slots[0]); f == nil {
+		t.Fatal("a slot was freed twice")
+	}
+}
+
+// TestPipelineState: the state after a batch leads to the same batches, in the same pipeline and in
+// one that is opened with it, whatever was made ahead.
+func TestPipelineState(t *testing.T) {
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3, Seed: 5}, EnableCheckpointing: true}
+	d, err := dali.Define(o,
+		func(b *pipeline.Builder) []pipeline.Node {
+			return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Values: op.Const([]float64{1, 2, 3, 4, 5, 6, 7, 8}),
+				DType: tensor.Int32, Shape: op.Const([]int{4})})}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := served(t)
+	p := c.openPipeline(d, nil)
+	take := func(p *piping, n int) (out []string) {
+		t.Helper()
+		for i := range n {
+			schedule := 1
+			if i == 0 {
+				schedule = 2
+			}
+			b, f := p.run(schedule, true)
+			if f != nil {
+				t.Fatal(f.Text)
+			}
+			out = append(out, fmt.Sprint(b.words(0)))
+			p.run(0, false, b.Slot)
+		}
+		return out
+	}
+	take(p, 4)
+	var s struct{ State []byte }
+	c.call("pipeline.state", object{"pipeline": p.number, "consumer": "counters"}).into(t, &s)
+	want := take(p, 5)
+	c.call("pipeline.restore", object{"pipeline": p.number, "state": s.State})
+	if got := take(p, 5); !slices.Equal(got, want) {
+		t.Fatalf("restored: %v, want %v", got, want)
+	}
+	if got := take(c.openPipeline(d, object{"state": s.State}), 5); !slices.Equal(got, want) {
+		t.Fatalf("opened: %v, want %v", got, want)
+	}
+	graph, _ := dali.Serialize(d)
+	var v struct{ Consumer string }
+	c.call("pipeline.open", object{"graph": graph, "state": s.State}).into(t, &v)
+	if v.Consumer != "counters" {
+		t.Fatalf("consumer %q", v.Consumer)
+	}
+}
+
+// TestPipelineMistakes: wrong calls are errors that name the mistake, and the server goes on.
+func TestPipelineMistakes(t *testing.T) {
+	c := served(t)
+	p := c.openPipeline(fedPipeline(t, 2), nil)
+	graph, err := dali.Serialize(fedPipeline(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := []object{{"dtype": "int32", "samples": []object{{"offset": 0, "shape": []int{1}}}}}
+	for _, m := range []struct {
+		op   string
+		args object
+		kind errs.Kind
+	}{
+		{"pipeline.open", object{}, errs.Corrupt},
+		{"pipeline.open", object{"graph": []byte("no pipeline")}, errs.Corrupt},
+		{"pipeline.open", object{"graph": graph, "hold": -1}, errs.Invalid},
+		{"pipeline.open", object{"graph": graph, "state": []byte("no state")}, errs.Other},
+		{"pipeline.open", object{"graph": graph, "sate": []byte("x")}, errs.Invalid},
+		{"pipeline.run", object{"pipeline": 99}, errs.NotFound},
+		{"pipeline.run", object{"pipeline": p.number, "schedule": -1}, errs.Invalid},
+		{"pipeline.run", object{"pipeline": p.number, "schedule": 1 << 30}, errs.Invalid},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "F", "data": one}, errs.Invalid},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": one}, errs.Invalid},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "arena": 7, "data": one}, errs.NotFound},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int33", "shape": []int{0}}}}, errs.Invalid},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{-1}}}}, errs.Invalid},
+		{"pipeline.close", object{"pipeline": 99}, errs.NotFound},
+		{"operator.outputs", object{"graph": graph}, errs.Invalid},
+		{"pipeline.dot", object{"graph": []byte("x")}, errs.Corrupt},
+		{"operator.outputs", object{"graph": []byte("x")}, errs.Corrupt},
+	} {
+		s := c.wait(c.start(m.op, m.args))
+		if s.Error == nil || m.kind != errs.Other && s.Error.Kind != m.kind.String() {
+			t.Errorf("%s %v: got %+v, want an error of kind %v", m.op, m.args, s.Error, m.kind)
+		}
+	}
+	p.feed([][]int32{{7}, {8}})
+	if b, f := p.run(1, true); f != nil || fmt.Sprint(b.words(0)) != "[[7] [8]]" {
+		t.Fatalf("after the mistakes: %+v, %v", b, f)
+	}
+	c.call("pipeline.close", object{"pipeline": p.number})
+	if _, f := p.run(0, false); f == nil || f.Kind != errs.NotFound.String() {
+		t.Fatalf("after close: %v", f)
+	}
+}
+
+// TestPipelineOneCall: a call during another call is refused.
+func TestPipelineOneCall(t *testing.T) {
+	p := &piped{}
+	p.mu.Lock()
+	k := &call{connection: &connection{}, args: newArgs([]byte(`{"pipeline":1}`)), op: "pipeline.reset"}
+	k.pipelines.add(p)
+	_, err := withPipeline(noArguments, pipelineReset)(k)
+	if !errors.Is(err, errs.Busy) {
+		t.Fatalf("got %v, want busy", err)
+	}
+}
