@@ -32,7 +32,8 @@ def scene(function: Callable[[Any, Path], Any]) -> Callable[[Any, Path], Any]:
 def modules(name: str) -> Any:
     """Return the modules of DALI or Bivouac in one object."""
     top = importlib.import_module(name)
-    out = python_types.SimpleNamespace(top=top, Pipeline=top.Pipeline, pipeline_def=top.pipeline_def)
+    names = {"top": top, "Pipeline": top.Pipeline, "pipeline_def": top.pipeline_def}
+    out = python_types.SimpleNamespace(**names)
     for part in ("fn", "ops", "types", "math"):
         setattr(out, part, importlib.import_module(f"{name}.{part}"))
     out.plugin = importlib.import_module(f"{name}.plugin.base_iterator")

@@ -29,7 +29,8 @@ _NAMES = {
     "float16": "FLOAT16",
     "float32": "FLOAT",
     "float64": "FLOAT64",
-    **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"int{bits}": f"INT{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"UINT{bits}" for bits in (8, 16, 32, 64)},
 }
 """The names in DALIDataType of the types of numpy."""
 

@@ -88,7 +88,9 @@ class DaliBaseIterator:
                 "iterator: want last_batch_padded or reader_name, got both; the reader tells it"
             )
         if not reader_name and size < 0 and len(self._pipes) > 1:
-            raise ValueError("iterator: want size or reader_name for several pipelines, got neither")
+            raise ValueError(
+                "iterator: want size or reader_name for several pipelines, got neither"
+            )
         batch = self._pipes[0].max_batch_size
         for pipe in self._pipes:
             if pipe.max_batch_size != batch:

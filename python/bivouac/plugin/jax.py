@@ -24,8 +24,8 @@ class DALIGenericIterator(DaliBaseIterator):
       pipelines: one pipeline, or a list with one for each device.
       output_map: a name for each output.
       last_batch_policy: FILL or DROP.
-      sharding: a jax.sharding.Sharding. The batches of the pipelines are its shards, in the order of
-        its devices. Without it, several pipelines give arrays with a new first axis.
+      sharding: a jax.sharding.Sharding. The batches of the pipelines are its shards, in the order
+        of its devices. Without it, several pipelines give arrays with a new first axis.
       pmap_compatible: True adds that axis for one pipeline too.
       arguments: see bivouac.plugin.base_iterator.
     """
@@ -64,7 +64,10 @@ class DALIGenericIterator(DaliBaseIterator):
 
     def _convert(self, outputs: list[Outputs]) -> dict[str, Any]:
         batches = [named(self.output_map, batch) for batch in outputs]
-        return {name: self._array([b[name].as_array() for b in batches]) for name in self.output_map}
+        return {
+            name: self._array([batch[name].as_array() for batch in batches])
+            for name in self.output_map
+        }
 
     def _array(self, parts: list[Any]) -> Any:
         """Return one array of the parts of each pipeline."""
