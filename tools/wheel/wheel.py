@@ -204,10 +204,10 @@ def check_command(data: bytes, goarch: str) -> None:
 
 
 def package_files(root: Path = ROOT) -> dict[str, File]:
-    """Return the client: its modules, stubs and the mark that it has types."""
+    """Return the client: its modules, stubs, data of operators, and the mark that it has types."""
     files = {}
     for path in (root / PACKAGE).rglob("*"):
-        if path.suffix in (".py", ".pyi") or path.name == "py.typed":
+        if path.suffix in (".py", ".pyi") or path.name in ("py.typed", "operators.json"):
             files[path.relative_to(root / "python").as_posix()] = File(path.read_bytes())
     return files
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from bivouac._pipeline.pipeline import Pipeline
 from bivouac._pipeline.refusals import WrongType, nearest
@@ -17,6 +17,16 @@ __all__ = ["do_not_convert", "pipeline_def"]
 Definition = Callable[..., Any]
 
 _settings = frozenset(list(inspect.signature(Pipeline.__init__).parameters)[1:])
+
+
+@overload
+def pipeline_def(fn: Definition) -> Callable[..., Pipeline]: ...
+
+
+@overload
+def pipeline_def(
+    fn: None = None, *, enable_conditionals: bool = ..., **pipeline_kwargs: Any
+) -> Callable[[Definition], Callable[..., Pipeline]]: ...
 
 
 def pipeline_def(
