@@ -117,6 +117,10 @@ def default_of(param: Parameter) -> Any:
     """Return the default of an argument as the program gives it."""
     kinds = {"dtype": DALIDataType, "image": DALIImageType, "interp": DALIInterpType}
     kind = kinds.get(param.type.removesuffix("s"))
+    if param.type == "floats" and param.default is not None:
+        return [float(x) for x in param.default]
+    if param.type == "float" and param.default is not None:
+        return float(param.default)
     if kind is None or param.default is None:
         return param.default
     if isinstance(param.default, list):

@@ -7,21 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bivouac._pipeline import settings
 from bivouac._pipeline.enums import DALIDataType, OperatorConcurrency, StreamPolicy
+from bivouac._pipeline.running import Running
 
 if TYPE_CHECKING:
     from bivouac._pipeline.node import DataNode
-
-try:
-    from bivouac._pipeline.running import Running
-except ImportError:
-
-    class Running:  # type: ignore[no-redef]
-        """The half of a pipeline that runs."""
-
-        def build(self) -> None: ...
-
-        def _open(self, graph: bytes) -> None: ...
-
 
 __all__ = ["Properties"]
 

@@ -13,14 +13,16 @@ __all__ = ["TFRecordReader"]
 class TFRecordReader(Operator):
     """A TFRecordReader returns a dictionary: an output for each feature, by its name."""
 
-    def __init__(self, path: Any, index_path: Any, features: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, path: Any, index_path: Any = None, features: Any = None, **kwargs: Any
+    ) -> None:
         if not isinstance(features, dict):
             raise WrongType(
                 subject="features", want="a dictionary of features", got=type(features).__name__
             )
         self._features = features
         paths = path if isinstance(path, list) else [path]
-        indices = index_path if isinstance(index_path, list) else [index_path]
+        indices = index_path if index_path is None or isinstance(index_path, list) else [index_path]
         super().__init__(path=paths, index_path=indices, **kwargs)
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
