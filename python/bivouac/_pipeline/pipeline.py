@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bivouac._pipeline import devices, graph, message, serialized, settings
-from bivouac._pipeline.enums import OperatorConcurrency, StreamPolicy
+from bivouac._pipeline.enums import DALIDataType, OperatorConcurrency, StreamPolicy
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.properties import Properties
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
@@ -303,7 +303,7 @@ class Pipeline(Properties):
         if self._built:
             return
         data = self.serialize()
-        settings.number("num_threads", self._num_threads, -1, least=1)
+        settings.number("num_threads", self._num_threads, least=1)
         self._on_cpu = devices.on_cpu()
         if self._needs_gpu():
             devices.check("the pipeline")
@@ -390,6 +390,9 @@ class Pipeline(Properties):
         if self._exec_separated:
             sizes = {"cpu_size": self._cpu_queue_size, "gpu_size": self._gpu_queue_size}
             self._prefetch_queue_depth = sizes
+        described = serialized.outputs(self._bytes)
+        self._output_dtype = [None if d < 0 else DALIDataType(d) for d, _ in described]
+        self._output_ndim = [None if n < 0 else n for _, n in described]
         for name in ("enable_memory_stats", "checkpoint"):
             if changes.get(name) is not None:
                 setattr(self, f"_{name}", changes[name])

@@ -155,14 +155,18 @@ class Properties(Running):
     def num_outputs(self) -> int:
         """The number of outputs. The pipeline is built."""
         self.build()
-        return len(self._graph_outputs)
+        return self._count_outputs()
+
+    def _count_outputs(self) -> int:
+        """Return the number of outputs. A pipeline that was serialized describes each of them."""
+        return len(self._graph_outputs) or len(self._output_dtype or ())
 
     def output_dtype(self) -> list[DALIDataType | None]:
         """Return the types that outputs must have. The pipeline is built."""
         self.build()
-        return settings.declared("output_dtype", self._output_dtype, len(self._graph_outputs))
+        return settings.declared("output_dtype", self._output_dtype, self._count_outputs())
 
     def output_ndim(self) -> list[int | None]:
         """Return the numbers of dimensions that outputs must have. The pipeline is built."""
         self.build()
-        return settings.declared("output_ndim", self._output_ndim, len(self._graph_outputs))
+        return settings.declared("output_ndim", self._output_ndim, self._count_outputs())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bivouac._pipeline import message, settings
 from bivouac._pipeline.refusals import UnknownArgument, nearest
 from bivouac.errors import Corrupt, Invalid
 
-__all__ = ["override", "read"]
+__all__ = ["outputs", "override", "read"]
 
 _fields = {
     1: ("num_threads", 4),
@@ -25,6 +25,8 @@ _fields = {
 }
 """The settings by the numbers of their fields, with the values of those that are not written."""
 
+_OUTPUTS = 7
+
 _numbers = {name: number for number, (name, _) in _fields.items()}
 
 _plain = {"num_threads", "batch_size", "device_id", "enable_checkpointing", "bytes_per_sample"}
@@ -36,24 +38,46 @@ _elsewhere = {"enable_memory_stats", "checkpoint", "prefetch_queue_depth", "seed
 def read(data: bytes) -> dict[str, int]:
     """Return the settings of a serialized pipeline. The side-car checks the rest."""
     found = {name: default for name, default in _fields.values()}
+    for field, value in _values(data):
+        if field in _fields and isinstance(value, int):
+            found[_fields[field][0]] = value
+    return found
+
+
+def outputs(data: bytes) -> list[tuple[int, int]]:
+    """Return dtype and number of dimensions of each output, or -1 for what is not declared."""
+    found = []
+    for field, value in _values(data):
+        if field == _OUTPUTS and isinstance(value, bytes):
+            edge = dict(_values(value))
+            dtype, ndim = edge.get(5, -1), edge.get(6, -1)
+            if not isinstance(dtype, int) or not isinstance(ndim, int):
+                raise _corrupt()
+            found.append((dtype, ndim))
+    return found
+
+
+def _values(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Return the fields of a message: numbers, and bytes of texts and messages in it."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
         kind = tag & 7
         if kind == 0:
             value, at = _varint(data, at)
-            if tag >> 3 in _fields:
-                found[_fields[tag >> 3][0]] = value - (1 << 64) if value >> 63 else value
-        elif kind == 2:
+            yield tag >> 3, value - (1 << 64) if value >> 63 else value
+            continue
+        if kind == 2:
             size, at = _varint(data, at)
-            at += size
         elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
+            size = 8 if kind == 1 else 4
         else:
             raise _corrupt()
-    if at != len(data):
-        raise _corrupt()
-    return found
+        if at + size > len(data):
+            raise _corrupt()
+        if kind == 2:
+            yield tag >> 3, data[at : at + size]
+        at += size
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

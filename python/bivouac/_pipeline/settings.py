@@ -92,7 +92,7 @@ def _each(value: Any) -> Sequence[Any]:
 def _check(subject: str, value: Any, kind: type) -> None:
     if value is not None and not isinstance(value, kind):
         raise WrongType(
-            subject=subject, want=f"a {kind.__name__}, a list of them, or None", got=repr(value)
+            subject=subject, want=f"{kind.__name__}, a list of it, or None", got=repr(value)
         )
 
 
