@@ -1,8 +1,8 @@
-"""Record the graphs of python/tests/pipeline_graphs.py from DALI, for python/tests.
+"""Record the graphs of pipeline_graphs.py and pipeline_conditions.py of python/tests from DALI.
 
-Usage: record_graphs.py [FILE]
+Usage: record_graphs.py
 
-It needs DALI 2.4.0 and writes python/tests/pipeline_graphs.json, or FILE. Source positions, which
+It needs DALI 2.4.0 and writes files of the same names that end in .json. Source positions, which
 DALI adds to each operator, are left out.
 """
 
@@ -27,14 +27,17 @@ def main() -> None:
     import nvidia.dali as dali
     import nvidia.dali.math
     import nvidia.dali.tfrecord
+    import pipeline_conditions
     import pipeline_graphs
 
-    found = pipeline_graphs.graphs(dali)
-    packed = {
-        name: base64.b64encode(zlib.compress(data, 9)).decode() for name, data in found.items()
-    }
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else TESTS / "pipeline_graphs.json"
-    path.write_text(json.dumps(packed, indent=1) + "\n")
+    record(pipeline_graphs.graphs(dali), "pipeline_graphs")
+    record(pipeline_conditions.graphs(dali), "pipeline_conditions")
+
+
+def record(graphs: dict[str, bytes], name: str) -> None:
+    """Write serialized pipelines to a file of the tests."""
+    packed = {k: base64.b64encode(zlib.compress(v, 9)).decode() for k, v in graphs.items()}
+    (TESTS / f"{name}.json").write_text(json.dumps(packed, indent=1) + "\n")
 
 
 if __name__ == "__main__":

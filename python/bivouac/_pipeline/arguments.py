@@ -124,6 +124,9 @@ def encode(schema: Schema, operator: str, kwargs: Mapping[str, Any]) -> list[mes
         if name in INTERNAL:
             out.append(message.argument(name, "string", str(value)))
             continue
+        if name == "_if_stmt":
+            out.append(message.argument(name, "bool", bool(value)))
+            continue
         if name == "feature_names" and "features" in schema.params:
             out.append(message.argument(name, "string", value))
             continue

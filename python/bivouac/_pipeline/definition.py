@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, overload
 
+from bivouac._pipeline import conditions, rewrite
+from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.pipeline import Pipeline
 from bivouac._pipeline.refusals import WrongType, nearest
-from bivouac.errors import Unsupported
+from bivouac.errors import Invalid
 
 __all__ = ["do_not_convert", "pipeline_def"]
 
@@ -46,24 +48,34 @@ def pipeline_def(
 
     Args:
       fn: the function. It returns the outputs: a node, a constant, or a tuple of them.
-      enable_conditionals: not supported yet.
+      enable_conditionals: let nodes be conditions of `if`, `and`, `or` and `not`. Both branches are
+        built, and each sample takes its own.
       pipeline_kwargs: settings of the pipeline.
     """
 
     def decorate(function: Definition) -> Callable[..., Pipeline]:
+        if getattr(function, rewrite.MARK, False):
+            raise Invalid(
+                op="pipeline_def",
+                subject=getattr(function, "__name__", "the function"),
+                want="a function that may be rewritten",
+                got="one with do_not_convert",
+            )
+
         @functools.wraps(function)
         def create_pipeline(*args: Any, **kwargs: Any) -> Pipeline:
-            if kwargs.get("enable_conditionals", enable_conditionals):
-                raise Unsupported(
-                    op="pipeline_def",
-                    subject="enable_conditionals",
-                    got="True, but conditions of Python are not supported yet",
-                    remedy="use fn._conditional.split and merge, or arithmetic with masks",
-                )
+            conditional = kwargs.get("enable_conditionals", enable_conditionals)
             settings, given = _split(function, kwargs)
             pipe = Pipeline(**{**pipeline_kwargs, **settings})
+            defines = function
+            if conditional:
+                pipe._conditions = conditions.Conditions()
+                pipe._conditions.note([a for a in [*args, *given.values()] if _is_node(a)])
+                defines = rewrite.converted(function)
             with pipe:
-                made = function(*args, **given)
+                made = defines(*args, **given)
+                if pipe._conditions is not None:
+                    made = pipe._conditions.enter_all(made)
             outputs = made if isinstance(made, tuple) else () if made is None else (made,)
             pipe.set_outputs(*outputs)
             return pipe
@@ -108,6 +120,16 @@ def _split(function: Definition, kwargs: dict[str, Any]) -> tuple[dict[str, Any]
     return settings, given
 
 
+def _is_node(value: Any) -> bool:
+    return isinstance(value, DataNode)
+
+
 def do_not_convert(func: Any = None) -> Any:
-    """Return the function itself: it is not rewritten for conditions."""
-    return (lambda function: function) if func is None else func
+    """Keep a function as it is when a definition with enable_conditionals calls it.
+
+    A function that makes a source of a parallel external source needs it.
+    """
+    if func is None:
+        return do_not_convert
+    setattr(func, rewrite.MARK, True)
+    return func

@@ -96,11 +96,16 @@ class DataNode:
         return self._on("cpu")
 
     def _on(self, device: str) -> DataNode:
+        from bivouac._pipeline import conditions
+
         if self.device == device:
             return self
-        return DataNode(
-            self.name, device, self.source, self.index, self.ndim, self.dtype, self.layout
-        )
+        found = conditions.current()
+        one = self if found is None else found.enter(self)
+        made = DataNode(one.name, device, one.source, one.index, one.ndim, one.dtype, one.layout)
+        if found is not None:
+            found.note(made)
+        return made
 
     def _check_return(self) -> None:
         """Raise an error if the pipeline cannot bring data back from a GPU."""
@@ -215,10 +220,15 @@ class DataNode:
         return _apply("rshift", other, self)
 
     def __bool__(self) -> bool:
+        from bivouac._pipeline import conditions
+
+        remedy = "use enable_conditionals=True of pipeline_def for `if`, or fn.cast for a bool"
+        if conditions.current() is not None:
+            remedy = "write an `if` statement; loops and `a if b else c` take no nodes"
         raise WrongType(
             subject=f"node {self.name}",
             got="a DataNode as a condition, but it has no data while the graph is built",
-            remedy="use enable_conditionals=True of pipeline_def for `if`, or fn.cast for a bool",
+            remedy=remedy,
         )
 
     def __iter__(self) -> NoReturn:

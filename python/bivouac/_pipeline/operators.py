@@ -130,6 +130,11 @@ class Instance:
         self.group: Group | None = None
         self._pipeline = None if pipeline is None else weakref.ref(pipeline)
         self._id: int | None = None
+        conditions = None if pipeline is None else pipeline._conditions
+        if conditions is not None:
+            conditions.check(schema)
+            inputs = [conditions.enter(node) for node in inputs]
+            fed = conditions.enter_all(dict(fed))
         if name is not None and not isinstance(name, str):
             raise WrongType(subject=f"name of {self.operator}", want="a str", got=repr(name))
         self.name = name if name is not None else self._count_name(type(operator).__name__)
@@ -153,6 +158,9 @@ class Instance:
         self._add_fed(fed)
         _warn_deprecated(schema, self.operator)
         self._add_outputs(pipeline, preserve)
+        if conditions is not None:
+            given_nodes = [*inputs, *fed.values()]
+            conditions.note(self.outputs, any(isinstance(x, DataNode) for x in given_nodes))
 
     @property
     def pipeline(self) -> Pipeline | None:

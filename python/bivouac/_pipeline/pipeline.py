@@ -16,6 +16,7 @@ from bivouac._pipeline.refusals import BrokenGraph, WrongType
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.conditions import Conditions
     from bivouac._pipeline.operators import Instance
     from bivouac._pipeline.sources import Group
 
@@ -146,6 +147,7 @@ class Pipeline(Properties):
         self._bytes: bytes | None = None
         self._built = False
         self._op_ids = 0
+        self._conditions: Conditions | None = None
 
     # The pipeline whose graph is being defined.
 
