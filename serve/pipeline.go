@@ -13,6 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
@@ -22,7 +23,9 @@ type piped struct {
 	*dali.Pipeline
 	slots  slots
 	warned []string // while it was opened
-	begun  int64    // batches that the client has begun, since the last reset or state
+	ended  bool     // the client has no further data for this epoch
+	begun  int64    // batches of the epoch that were begun
+	resets int64    // how often the client began the next epoch
 
 	mu sync.Mutex // is locked by the call that uses the pipeline
 }
@@ -90,6 +93,29 @@ func (p *piped) WithAttrs([]slog.Attr) slog.Handler { return p }
 // WithGroup implements slog.Handler.
 func (p *piped) WithGroup(string) slog.Handler { return p }
 
+// beforeBatch implements Options.BeforeBatch.
+func (p *piped) beforeBatch(*pipeline.Pipeline) error {
+	if p.ended {
+		return io.EOF
+	}
+	return nil
+}
+
+// place takes the place of a state: where in which epoch the client goes on.
+func (p *piped) place(state []byte) error {
+	p.begun, p.resets = 0, 0
+	if len(state) == 0 {
+		return nil
+	}
+	s, err := stateproto.Parse(state)
+	if err != nil || s.External == nil || len(s.External.Pipeline) == 0 {
+		return err
+	}
+	at, err := stateproto.ParseProgress(s.External.Pipeline)
+	p.begun, p.resets = at.Iter, at.EpochIdx
+	return err
+}
+
 // withPipeline makes a call of a function that uses a pipeline. A pipeline has one call at a time.
 // read reads the other arguments.
 func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, error)) func(*call) (reply, error) {
@@ -148,13 +174,16 @@ func pipelineOpen(k *call) (reply, error) {
 	}
 	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld)}}
 	o.Log = slog.New(p)
-	o.Checkpoint = state
+	o.Checkpoint, o.BeforeBatch = state, p.beforeBatch
 	d, err := dali.Deserialize(graph, o)
 	if err != nil {
 		return reply{}, err
 	}
 	if p.Pipeline, err = d.New(k.ctx, nil); err != nil {
 		return reply{}, err
+	}
+	if err := p.place(state); err != nil {
+		return reply{}, errors.Join(err, p.end())
 	}
 	id := k.pipelines.add(p)
 	inputs := map[string]int{}
@@ -170,7 +199,7 @@ func pipelineOpen(k *call) (reply, error) {
 		}
 	}
 	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
-		"warnings": append([]string{}, p.warned...)})
+		"begun": p.begun, "resets": p.resets, "warnings": append([]string{}, p.warned...)})
 }
 
 // pipelineDot answers with a drawing of a graph, in the language of Graphviz.
@@ -250,11 +279,12 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 
 // flight says how far the client is.
 type flight struct {
-	Begun  int64 `json:"begun"`  // batches since the beginning, the last state or the last reset
+	Resets int64 `json:"resets"` // how often the client began the next epoch
+	Begun  int64 `json:"begun"`  // batches of the epoch that were begun
 	Flight int   `json:"flight"` // batches that were begun and not taken
 }
 
-func (p *piped) flight() flight { return flight{p.begun, p.InFlight()} }
+func (p *piped) flight() flight { return flight{p.resets, p.begun, p.InFlight()} }
 
 // progress answers without a batch.
 func (p *piped) progress(end bool) (reply, error) {
@@ -267,13 +297,22 @@ func (p *piped) progress(end bool) (reply, error) {
 // pipelineProgress says how far the client is, after a call that has failed.
 func pipelineProgress(_ *call, p *piped, _ struct{}) (reply, error) { return p.progress(false) }
 
-// pipelineReset begins the next epoch.
-func pipelineReset(_ *call, p *piped, _ struct{}) (reply, error) {
-	err := p.Reset()
-	if err == nil {
-		p.begun = int64(p.InFlight())
+// pipelineReset ends the epoch, if all its batches were taken, and begins the next one.
+func pipelineReset(k *call, p *piped, _ struct{}) (reply, error) {
+	if p.InFlight() == 0 {
+		p.ended = true
+		_, err := p.Begin(k.ctx, false)
+		p.ended = false
+		if err != nil {
+			return reply{}, err
+		}
 	}
-	return nothing(err)
+	if err := p.Reset(); err != nil {
+		return reply{}, err
+	}
+	p.begun = 0
+	p.resets++
+	return p.progress(false)
 }
 
 // readConsumer reads the data of a consumer of the stream.
@@ -298,11 +337,13 @@ func readState(a *args) (state []byte) {
 
 // pipelineRestore moves a pipeline to a state.
 func pipelineRestore(_ *call, p *piped, state []byte) (reply, error) {
-	err := p.SetState(state)
-	if err == nil {
-		p.begun = int64(p.InFlight())
+	if err := p.SetState(state); err != nil {
+		return reply{}, err
 	}
-	return nothing(err)
+	if err := p.place(state); err != nil {
+		return reply{}, err
+	}
+	return p.progress(false)
 }
 
 // pipelineStatistics answers with what each operator has done.

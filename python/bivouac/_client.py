@@ -65,6 +65,7 @@ class Connection:
         self.server: dict[str, Any] = {}
         self.arenas: Arenas | None = None
         self.token: Token | None = None
+        self.dropped: collections.deque[int] = collections.deque()  # pipelines to be closed
         self._socket = sock
         self._socket_fd = sock.fileno()
         self._poller = self._new_poller()

@@ -258,6 +258,49 @@ def readers(m: Any, root: Path) -> Any:
 
 
 @scene
+def states(m: Any, root: Path) -> Any:
+    """States of sources and readers, and what comes after each of them."""
+
+    def sample(info: Any) -> Any:
+        if info.iteration >= 4:
+            raise StopIteration
+        return np.array([info.idx_in_epoch, info.iteration, info.epoch_idx])
+
+    def graph(**options: Any) -> Any:
+        @m.pipeline_def(
+            batch_size=2, num_threads=1, device_id=None, seed=2, enable_checkpointing=True
+        )
+        def made() -> Any:
+            data, label = m.fn.readers.file(
+                file_root=str(root), file_filters=["*.bin"], random_shuffle=True, initial_fill=5
+            )
+            source = m.fn.external_source(source=sample, batch=False)
+            draw = m.fn.random.uniform(values=[1.0, 2.0, 3.0, 4.0], shape=[3])
+            return source, label, draw
+
+        pipe = made(**options)
+        pipe.build()
+        return pipe
+
+    def take(pipe: Any, number: int) -> list[Any]:
+        out: list[Any] = []
+        for _ in range(number):
+            try:
+                out.append(told(pipe.run()))
+            except StopIteration:
+                out.append("end")
+                pipe.reset()
+        return out
+
+    pipe, out = graph(), []
+    for _ in range(9):
+        out.append([take(pipe, 1), bytes(pipe.checkpoint()).hex()])
+    for i in (0, 2, 3, 4, 6):
+        out.append(take(graph(checkpoint=bytes.fromhex(out[i][1])), 6))
+    return out
+
+
+@scene
 def iterators(m: Any, root: Path) -> Any:
     """All policies, with and without padding, over one and two shards."""
 

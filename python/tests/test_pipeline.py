@@ -111,6 +111,29 @@ class TestBatches:
                 pipe.run()
         assert number(batch) == 0
 
+    def test_more_batches_can_be_held(self) -> None:
+        pipe = counted()
+        pipe.most_held = 3
+        held = [pipe.run() for _ in range(3)]
+        with pytest.raises(errors.Exhausted, match="at most 3.*most_held"):
+            pipe.run()
+        del held[0]
+        assert number(pipe.run()) == 3
+
+    def test_a_pipeline_ends_with_its_last_reference(self) -> None:
+        pipe = counted()
+        batch = pipe.run()
+        name = pipe._remote._number
+        del pipe
+        gc.collect()
+        other = counted()
+        assert number(other.run()) == 0
+        link = _client.connection()
+        link._wait(lambda: not link._calls, 10, {})
+        with pytest.raises(errors.NotFound):
+            link.call("pipeline.progress", pipeline=name)
+        assert number(batch) == 0
+
     def test_protocols_of_arrays(self) -> None:
         (batch,) = counted(batch=1).run()
         tensor = batch[0]

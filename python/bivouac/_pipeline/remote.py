@@ -68,6 +68,7 @@ class Remote:
     def __init__(self, graph: bytes, **options: Any) -> None:
         self._link = _client.connection()
         self._pid = os.getpid()
+        self._close_dropped()
         state = options.pop("state", None)
         value = self._link.call(
             "pipeline.open",
@@ -84,8 +85,20 @@ class Remote:
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
         self._failed = False
-        self.begun = 0  # batches, since the beginning, the last state or the last reset
+        self.begun: int = value["begun"]  # batches of the epoch that were begun
+        self.resets: int = value["resets"]  # how often the next epoch was begun
         self.flight = 0  # batches that were begun and not taken
+
+    def __del__(self) -> None:
+        """Have the pipeline closed by the next one that is opened, or run."""
+        number = getattr(self, "_number", None)
+        if number is not None:  # it only appends, so that it never blocks in a collection
+            self._link.dropped.append(number)
+
+    def _close_dropped(self) -> None:
+        """Close the pipelines that nothing refers to any more."""
+        while self._link.dropped:
+            self._link.start("pipeline.close", pipeline=self._link.dropped.popleft())
 
     def _check(self) -> None:
         """Raise an error in a forked child."""
@@ -128,6 +141,7 @@ class Remote:
         """Make a call of pipeline.run, and keep what it takes."""
         self._check()
         self._settle()
+        self._close_dropped()
         freed = self._slots.freed()
         try:
             self._link.start(
@@ -176,7 +190,7 @@ class Remote:
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
-        self.begun, self.flight = value["begun"], value["flight"]
+        self.begun, self.flight, self.resets = value["begun"], value["flight"], value["resets"]
 
     # States.
 
@@ -186,19 +200,18 @@ class Remote:
 
     def restore(self, state: bytes) -> None:
         """Move the pipeline to a state."""
-        self.call("restore", state=base64.b64encode(state).decode())
+        self._note(self.call("restore", state=base64.b64encode(state).decode()))
         self._ready.clear()
-        self._failed = True  # so that the next call asks how far the side-car is
 
     def reset(self) -> None:
         """Begin the next epoch."""
-        self.call("reset")
-        self._failed = True
+        self._note(self.call("reset"))
 
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""
         if self._pid == os.getpid() and self._link.alive():
             self.call("close")
+            del self._number
 
     # Data.
 

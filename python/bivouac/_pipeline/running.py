@@ -32,6 +32,9 @@ Outputs = tuple[TensorListCPU, ...]
 class Running:
     """The methods of a Pipeline that run it. The graph is made by the subclass."""
 
+    most_held: int | None = None
+    """How many batches the program may hold at a time. None is 64. Set it before the first run."""
+
     _remote: Remote | None = None
     _first_iter = True
     _last_iter = False
@@ -64,15 +67,16 @@ class Running:
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
             set_affinity=getattr(self, "_set_affinity", None) or None,
-            hold=getattr(self, "_hold", None),
+            hold=self.most_held,
         )
         for text in self._remote.warnings:
             warnings.warn(text, stacklevel=3)
-        self._fed = dict.fromkeys(range(len(self._sources)), 0)
-        self._resume()
+        self._begin_at(self._remote)
 
-    def _resume(self) -> None:
-        """Let the callbacks begin where the state is."""
+    def _begin_at(self, remote: Remote) -> None:
+        """Let the sources give the batches from the one on that is begun next."""
+        self._epoch_idx, self._given = remote.resets, remote.begun
+        self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
 
     def _opened(self) -> Remote:
         """Return the pipeline in the side-car. It is built at the first use."""
@@ -206,9 +210,8 @@ class Running:
             return
         remote = self._opened()
         remote.reset()
-        self._first_iter, self._last_iter, self._given = True, False, 0
-        self._epoch_idx += 1
-        self._fed = dict.fromkeys(self._fed, 0)
+        self._first_iter, self._last_iter = True, False
+        self._begin_at(remote)
         for group in self._sources:
             group.reset()
 
