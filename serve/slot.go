@@ -55,7 +55,8 @@ func (s *slots) admit() error {
 	}
 	return &errs.Error{Kind: errs.Exhausted, Op: "serve.pipeline.run", Subject: "batches",
 		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(n),
-		Remedy: "let go of batches, copy what is needed longer, or let the program hold more (hold of pipeline.open, most_held in Python)"}
+		Remedy: "let go of batches, copy what is needed longer, or let the program hold more " +
+			"(hold of pipeline.open, most_held in Python)"}
 }
 
 // take returns a free slot of at least n bytes, and its file if the client does not have it yet.
