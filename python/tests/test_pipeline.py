@@ -309,8 +309,8 @@ pid = _client.connection()._process.pid
 seen = [number()]
 for i in range(1, 41):
     stop(pid)
-    signal.setitimer(signal.ITIMER_REAL, 0.01 + 0.002 * (i % 7))
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01 + 0.002 * (i % 7))
         pipe.run()
         raise SystemExit("no interrupt came")
     except Stop:
@@ -330,8 +330,8 @@ print("ok")
 assert number() == 0
 pid = _client.connection()._process.pid
 stop(pid)
-print("waiting", flush=True)
 try:
+    print("waiting", flush=True)
     pipe.run()
 except KeyboardInterrupt:
     at = time.monotonic()
