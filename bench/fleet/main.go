@@ -2,6 +2,7 @@
 //
 //	go run ./bench/fleet                       200 runs of 20 steps of 256 KiB, in a temporary directory
 //	go run ./bench/fleet -runs 20 -kib 4096    other runs
+//	go run ./bench/fleet -before PATH          verify of an older build too, in turn
 //
 // It makes the runs, reads all their bytes once with as many goroutines as there are cores, and
 // starts `bivouac verify`, `bivouac ls` and `bivouac prune --dry-run` on all of them, several
@@ -36,7 +37,7 @@ import (
 type bench struct {
 	runs, steps, kib, rounds int
 	cold                     bool
-	dir, command             string
+	dir, command, before     string
 }
 
 func main() {
@@ -48,6 +49,7 @@ func main() {
 	flag.BoolVar(&b.cold, "cold", false, "let the cache of the system forget the runs before each measurement")
 	flag.StringVar(&b.dir, "dir", "", "directory on the disk to measure; a temporary one is made in it")
 	flag.StringVar(&b.command, "bivouac", "", "the command; by default it is built")
+	flag.StringVar(&b.before, "before", "", "an older build of the command, to measure its verify in turn")
 	read := flag.String("read", "", "only read the files below this directory; the benchmark starts itself with it")
 	flag.Parse()
 	if *read != "" {
@@ -89,20 +91,26 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.damage(ctx, runs)
 }
 
+// measured is a command that is measured.
+type measured struct {
+	name, command string
+	args          []string
+}
+
 // measure runs the commands in turn, and prints a table.
 func (b *bench) measure(ctx context.Context, runs string) error {
 	itself, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cases := []struct {
-		name, command string
-		args          []string
-	}{
+	cases := []measured{
 		{"read every byte once", itself, []string{"-read", runs}},
 		{"bivouac verify", b.command, []string{"verify", runs}},
 		{"bivouac ls", b.command, []string{"ls", runs}},
 		{"bivouac prune --keep-last 3 --dry-run", b.command, []string{"prune", runs, "--keep-last", "3", "--dry-run"}},
+	}
+	if b.before != "" {
+		cases = slices.Insert(cases, 1, measured{"bivouac verify, the older build", b.before, []string{"verify", runs}})
 	}
 	seconds, busy, read := make([][]float64, len(cases)), make([][]float64, len(cases)), make([]int64, len(cases))
 	for range b.rounds {

@@ -98,11 +98,7 @@ func (v *verifier) levelForOrbax(ctx context.Context) error {
 	if err := v.flatForOrbax(ctx); err != nil {
 		return err
 	}
-	above, ok := locate.Above(v.r.Path, v.o.Store, 1)
-	if !ok {
-		return nil
-	}
-	inside, err := locate.Holds(ctx, above, v.o.Store, orbax.CheckpointFile)
+	above, inside, err := locate.AboveHolds(ctx, v.r.Path, v.o.Store, orbax.CheckpointFile)
 	if inside {
 		v.refuse(errs.Mismatch, v.r.Path, "a part of the checkpoint "+above, "name that checkpoint, and the item in the call")
 	}

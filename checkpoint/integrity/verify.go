@@ -323,24 +323,28 @@ func (v *verifier) tell(done int64) {
 
 // files compares every file with the manifest, and the list of the manifest with the directory.
 func (v *verifier) files(ctx context.Context, there []store.Info) error {
-	names := map[string]bool{}
 	for _, f := range there {
-		names[f.Name] = true
 		if _, listed := v.c.Manifest.File(f.Name); !listed && f.Name != manifest.Name {
 			v.r.Problems = append(v.r.Problems, stranger(f.Name))
 			v.r.strangers++
 		}
 	}
-	var present []manifest.File
+	exists := func(name string) bool {
+		_, ok := slices.BinarySearchFunc(there, name, func(f store.Info, name string) int {
+			return strings.Compare(f.Name, name)
+		})
+		return ok
+	}
+	present := make([]manifest.File, 0, len(there))
 	for _, f := range v.c.Manifest.Files {
-		if names[f.Name] {
+		if exists(f.Name) {
 			present = append(present, f)
 		}
 	}
 	compared := v.c.CompareFiles(ctx, present, v.progress)
 	for _, f := range v.c.Manifest.Files {
 		err := error(&errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name, Got: "the file is missing"})
-		if names[f.Name] {
+		if exists(f.Name) {
 			err, compared = compared[0], compared[1:]
 		}
 		if err := v.found(err); err != nil {

@@ -140,17 +140,18 @@ func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 		candidates[len(candidates)-1].file, candidates[len(candidates)-1].kind = orbax.MetricsFile, JSON
 	}
 	for _, f := range candidates {
-		info, err := c.st.Stat(ctx, c.path(name, f.file))
+		file := path.Join(name, f.file)
+		info, err := c.st.Stat(ctx, c.path(file))
 		if err == nil && !info.Dir {
-			it.Kind, it.File = f.kind, path.Join(name, f.file)
+			it.Kind, it.File = f.kind, file
 			break
 		}
 		if err != nil && errs.KindOf(err) != errs.NotFound {
 			return it, err
 		}
 		if c.Manifest != nil {
-			if _, listed := c.Manifest.File(path.Join(name, f.file)); listed {
-				return it, missingFile(path.Join(name, f.file), err)
+			if _, listed := c.Manifest.File(file); listed {
+				return it, missingFile(file, err)
 			}
 		}
 	}

@@ -120,6 +120,22 @@ func aboveURL(at string, up int) (dir string, ok bool) {
 	return store.JoinURL(root, name), true
 }
 
+// AboveHolds reports whether the directory above at, which Above returns, has a file called name.
+// It asks for the working directory only if that is needed.
+func AboveHolds(ctx context.Context, at string, st store.Store, name string) (above string, holds bool, err error) {
+	if base := filepath.Base(at); st == nil && !store.IsURL(at) && !filepath.IsAbs(at) && base != "." && base != ".." {
+		if holds, err = Holds(ctx, filepath.Dir(filepath.Clean(at)), nil, name); !holds && err == nil {
+			return "", false, nil
+		}
+	}
+	above, ok := Above(at, st, 1)
+	if !ok {
+		return "", false, nil
+	}
+	holds, err = Holds(ctx, above, st, name)
+	return above, holds, err
+}
+
 // Holds reports whether dir has a file called name. dir is a path, or a name in st if st is not
 // nil. A directory that may not be read has no file.
 func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, error) {
