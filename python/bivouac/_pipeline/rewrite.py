@@ -239,12 +239,14 @@ class _Function:
             stmt.orelse = self._block(stmt.orelse, every, loop)
             stmt.finalbody = self._block(stmt.finalbody, after, loop)
             return [stmt]
-        made: list[ast.stmt] = []
-        if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
-            name = stmt.target.id
-            if name in self.locals:
-                made = self._parse(f"{name} = {_RUNTIME}.read({name})", stmt)
-        return [*made, self._expression(stmt)]
+        if not isinstance(stmt, ast.AugAssign) or not isinstance(stmt.target, ast.Name):
+            return [self._expression(stmt)]
+        # DALI reads the target first, and its operands when the operator is made.
+        made = _Expressions(self, reads=False).visit(stmt)
+        name = stmt.target.id
+        if name not in self.locals:
+            return [made]
+        return [*self._parse(f"{name} = {_RUNTIME}.read({name})", stmt), made]
 
     def _if(self, stmt: ast.If, after: Names, loop: Loop | None) -> list[ast.stmt]:
         outer = liveness.declared(self.definition.body) - self.locals
@@ -303,8 +305,9 @@ class _Function:
 class _Expressions(ast.NodeTransformer):
     """_Expressions rewrites an expression, or a statement without statements in it."""
 
-    def __init__(self, function: _Function) -> None:
+    def __init__(self, function: _Function, reads: bool = True) -> None:
         self.function = function
+        self.reads = reads
         self.hidden: set[str] = set()  # variables of comprehensions and lambdas
 
     def _call(self, name: str, at: ast.AST, *args: ast.expr) -> ast.expr:
@@ -320,7 +323,7 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         local = node.id in self.function.locals and node.id not in self.hidden
-        if not isinstance(node.ctx, ast.Load) or not local:
+        if not isinstance(node.ctx, ast.Load) or not local or not self.reads:
             return node
         return self._call("read", node, node)
 
