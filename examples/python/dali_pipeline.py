@@ -78,3 +78,20 @@ def own_data():
     elements, offsets = batch.flat()
     # end
     return arrays, elements, offsets
+
+
+def conditions(files):
+    # begin conditions
+    from bivouac import fn, pipeline_def
+
+    @pipeline_def(batch_size=8, num_threads=2, seed=1, enable_conditionals=True)
+    def rotated():
+        jpegs, _ = fn.readers.file(file_root=files)
+        images = fn.decoders.image(jpegs)
+        if fn.random.coin_flip(probability=0.25):
+            images = fn.rotate(images, angle=fn.random.uniform(range=[-10, 10]))
+        return images
+
+    (images,) = rotated().run()
+    # end
+    return images

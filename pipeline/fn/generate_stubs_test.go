@@ -93,6 +93,9 @@ func stubFile(t *testing.T, root, module string, modules map[string][]*op.Schema
 			fmt.Fprintf(&b, "from %s import %s\n", from.module, strings.Join(used, ", "))
 		}
 	}
+	if module == "" && root == "ops" {
+		b.WriteString("from bivouac._pipeline.compose import Compose as Compose\n")
+	}
 	if module == "" {
 		name := map[string]string{"fn": "external_source", "ops": "ExternalSource"}[root]
 		fmt.Fprintf(&b, "from bivouac._pipeline.external import %s as %[1]s\n", name)

@@ -182,9 +182,11 @@ def classes(p: Any) -> Outputs:
     first, second = uniform(), uniform()
     x, y = ops.Resize(size=[3, 4])([images, images])
     resized, sizes = ops.Resize(size=3, save_attrs=True)([images, images])
+    rotated = ops.Compose([ops.Rotate(angle=3), ops.Compose([ops.Flip(), ops.Flip(device="gpu")])])
     return (
         labels, first, second, x, y, *resized, *sizes, *ops.Cat()([x, y], [y, x]),
         ops.CropMirrorNormalize(mirror=first)(images, dtype=types.FLOAT),
+        rotated(images, keep_size=True),
     )  # fmt: skip
 
 

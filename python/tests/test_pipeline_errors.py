@@ -44,6 +44,8 @@ CALLS: list[tuple[type[Exception], str, Wrong]] = [
      lambda x: fn.crop(x, output_dtype=types.FLOAT, dtype=types.FLOAT)),
     (ValueError, "argument size of bivouac.ops.Resize", lambda x: ops.Resize(size=3)(x, size=3)),
     (ValueError, "argument name", lambda x: ops.Resize(name="a")(x, name="b")),
+    (ValueError, "at least one operator", lambda x: ops.Compose([])),
+    (TypeError, "want operators, got int", lambda x: ops.Compose([ops.Flip(), 3])),
     (ValueError, "same length, got 1, 2", lambda x: fn.cat([x], [x, x])),
     (ValueError, "a node on the CPU", lambda x: fn.flip(x, horizontal=x.gpu())),
     (TypeError, "index.*got str", lambda x: x["a"]),

@@ -6,6 +6,7 @@ from bivouac._pipeline.enums import DALIDataType, DALIImageType, DALIInterpType
 from bivouac._pipeline.features import Feature
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.operators import Operator
+from bivouac._pipeline.compose import Compose as Compose
 from bivouac._pipeline.external import ExternalSource as ExternalSource
 from bivouac.ops import decoders as decoders
 from bivouac.ops import encoders as encoders
