@@ -54,8 +54,10 @@ RARE = (
     f"{OURS}/format/coco", f"{OURS}/format/caffe", f"{OURS}/format/nemo", f"{OURS}/format/tarball",
     f"{OURS}/checkpoint/partial", f"{OURS}/checkpoint/handler", f"{OURS}/checkpoint/internal/crew",
     f"{OURS}/checkpoint/internal/plan", f"{OURS}/checkpoint/internal/locate",
-    f"{OURS}/checkpoint/internal/parity", f"{OURS}/telemetry", "net/netip", "net/textproto",
-    "os/exec",
+    f"{OURS}/checkpoint/internal/parity", f"{OURS}/checkpoint/internal/parts",
+    f"{OURS}/checkpoint/internal/pending", f"{OURS}/checkpoint/internal/saving",
+    f"{OURS}/checkpoint/internal/scrub", f"{OURS}/loader/internal/config", f"{OURS}/telemetry",
+    "net/netip", "net/textproto", "os/exec",
     "crypto/tls", "crypto/x509", "encoding/asn1", "encoding/xml", "log/slog", "net", "net/http",
     "net/url", "regexp/syntax", "text/tabwriter", "time", "mime/...",
 )  # fmt: skip
