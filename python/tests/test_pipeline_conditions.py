@@ -191,6 +191,31 @@ def test_errors_of_a_definition_have_their_lines() -> None:
     assert "raise LookupError" in str(place.statement)
 
 
+def test_an_error_that_the_definition_catches_ends_its_branches() -> None:
+    def fails(x: Any) -> Any:
+        if x > 0.5:
+            if x > 0.7:
+                raise KeyError("mine")
+        return x
+
+    def caught() -> Any:
+        x = draw()
+        try:
+            fails(x)
+        except KeyError:
+            x = x + 1
+        return x
+
+    def plain() -> Any:
+        x = draw()
+        return x + 1
+
+    (one, other) = (define(f) for f in (caught, plain))
+    one.serialize()
+    other.serialize()
+    assert [op.schema.name for op in one._ops] == [op.schema.name for op in other._ops]
+
+
 def test_the_function_itself_stays() -> None:
     def outer(scale: int = 2, *, shift: float = 1.0) -> Any:
         """Documented."""

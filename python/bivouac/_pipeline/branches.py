@@ -14,7 +14,20 @@ from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.refusals import BrokenGraph
 from bivouac.errors import Unsupported
 
-__all__ = ["If", "Unbound", "and_", "condition", "not_", "or_", "read", "result"]
+__all__ = [
+    "DONE",
+    "RETURN",
+    "UNBOUND",
+    "If",
+    "and_",
+    "condition",
+    "cut",
+    "depth",
+    "not_",
+    "or_",
+    "read",
+    "result",
+]
 
 
 class Unbound:
@@ -120,6 +133,19 @@ def result(done: Any, value: Any) -> Any:
 def condition(test: Any, jumps: str) -> If:
     """Begin an `if`. jumps says which statement of a branch leaves it, or is ""."""
     return If(test, jumps)
+
+
+def depth() -> int:
+    """Return in how many branches the definition is."""
+    conditions = current()
+    return 0 if conditions is None else conditions.depth
+
+
+def cut(number: int) -> None:
+    """Leave the branches that an error has ended."""
+    conditions = current()
+    if conditions is not None:
+        conditions.cut(number)
 
 
 def and_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:

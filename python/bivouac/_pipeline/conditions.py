@@ -196,6 +196,15 @@ class Conditions:
         self.note(list(merged.values()))
         return merged
 
+    @property
+    def depth(self) -> int:
+        """In how many branches the definition is."""
+        return len(self._scopes) - 1
+
+    def cut(self, depth: int) -> None:
+        """Leave the branches that an error has ended, until the definition is in fewer of them."""
+        del self._scopes[depth + 1 :]
+
     def logical(self, kind: str, left: DataNode, right: Callable[[], Any]) -> DataNode:
         """Return the node of `left and right`, or of `left or right`."""
         checked = _checked(kind, "left", left)

@@ -72,6 +72,8 @@ class _Runtime:
     and_ = staticmethod(branches.and_)
     call = staticmethod(call)
     condition = staticmethod(branches.condition)
+    cut = staticmethod(branches.cut)
+    depth = staticmethod(branches.depth)
     not_ = staticmethod(branches.not_)
     or_ = staticmethod(branches.or_)
     read = staticmethod(branches.read)
@@ -233,12 +235,15 @@ class _Function:
             return [stmt]
         if isinstance(stmt, ast.Try):
             every = after | liveness.reads(stmt)
+            self.number += 1
+            depth = f"_bivouac_d{self.number}"
             stmt.body = self._block(stmt.body, every, loop)
             for handler in stmt.handlers:
-                handler.body = self._block(handler.body, every, loop)
+                cut = self._parse(f"{_RUNTIME}.cut({depth})", stmt)
+                handler.body = [*cut, *self._block(handler.body, every, loop)]
             stmt.orelse = self._block(stmt.orelse, every, loop)
             stmt.finalbody = self._block(stmt.finalbody, after, loop)
-            return [stmt]
+            return [*self._parse(f"{depth} = {_RUNTIME}.depth()", stmt), stmt]
         if not isinstance(stmt, ast.AugAssign) or not isinstance(stmt.target, ast.Name):
             return [self._expression(stmt)]
         # DALI reads the target first, and its operands when the operator is made.
