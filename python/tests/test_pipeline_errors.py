@@ -241,3 +241,14 @@ def test_define_graph_is_given_once(tmp_path: Any) -> None:
     pipe.set_outputs(one())
     with pytest.raises(RuntimeError, match="one definition"):
         pipe.serialize(one)
+
+
+def test_debug_mode() -> None:
+    from bivouac.pipeline.experimental import pipeline_def as experimental
+
+    made = experimental(batch_size=2, num_threads=1)(one)
+    assert made().serialize() == made(debug=False).serialize()
+    with pytest.raises(errors.Unsupported, match="debug"):
+        made(debug=True)
+    with pytest.raises(errors.Unsupported, match="debug"):
+        experimental(one, debug=True)()

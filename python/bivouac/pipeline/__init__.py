@@ -6,6 +6,7 @@ from bivouac._pipeline.definition import do_not_convert, pipeline_def
 from bivouac._pipeline.enums import OperatorConcurrency, StreamPolicy
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.pipeline import Pipeline
+from bivouac.pipeline import experimental
 
 __all__ = [
     "DataNode",
@@ -13,5 +14,6 @@ __all__ = [
     "Pipeline",
     "StreamPolicy",
     "do_not_convert",
+    "experimental",
     "pipeline_def",
 ]
