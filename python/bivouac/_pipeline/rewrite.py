@@ -183,6 +183,7 @@ class _Function:
         params = [*args.posonlyargs, *args.args, *args.kwonlyargs]
         params += [a for a in (args.vararg, args.kwarg) if a is not None]
         outer = liveness.declared(definition.body)
+        self.outer = outer - {a.arg for a in params}
         self.params = frozenset(a.arg for a in params)
         self.locals = {a.arg for a in params} | liveness.stores(definition.body) - outer
 
@@ -254,13 +255,12 @@ class _Function:
         return [*self._parse(f"{name} = {_RUNTIME}.read({name})", stmt), made]
 
     def _if(self, stmt: ast.If, after: Names, loop: Loop | None) -> list[ast.stmt]:
-        outer = liveness.declared(self.definition.body) - self.locals
         both = [*stmt.body, *stmt.orelse]
         plain = liveness.stores(both)
         places = liveness.places(both)
         names = sorted(plain | {place for place, root in places.items() if root not in plain})
-        seen = after | outer | self.params
-        live = tuple(n for n in names if (n in after or n in outer) or places.get(n) in seen)
+        seen = after | self.outer | self.params
+        live = tuple(n for n in names if n in after or n in self.outer or places.get(n) in seen)
         jumps = returns.jumps(both)
         body = self._block(stmt.body, after, loop)
         orelse = self._block(stmt.orelse, after, loop)
