@@ -123,14 +123,7 @@ func trainOnPictures(ts *testscript.TestScript, neg bool, args []string) {
 func TestPeekDrawsWhatWasTrained(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := writePictures(at("pictures"), 18); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := trainOn(at("run"), at("pictures"), 11, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range seen {
+	for i, want := range jobOnPictures(t, at("run"), at("pictures"), 18, 11) {
 		step := strconv.Itoa(i + 1)
 		sheet := at("sheet" + step + ".png")
 		text, warnings, code := command(t, "data", "peek", at("run"), "--job-step", step, "--sheet", sheet,

@@ -42,17 +42,25 @@ func asked(t *testing.T, s *site, run, step string, more ...string) (*uiSheet, e
 	return s.answerSheet(t.Context(), q)
 }
 
+// jobOnPictures makes pictures, and trains on them with the seed 3 until the given step. It returns
+// the numbers of the pictures of each step.
+func jobOnPictures(t *testing.T, run, dir string, pictures int, steps int64) (seen [][]int) {
+	t.Helper()
+	err := writePictures(dir, pictures)
+	if err == nil {
+		seen, err = trainOn(run, dir, steps, 3, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
 // The page shows the samples that data peek --job-step lists, with the pictures that were trained.
 func TestSheetOfThePage(t *testing.T) {
 	dir := t.TempDir()
 	run, pictures := filepath.Join(dir, "run"), filepath.Join(dir, "pictures")
-	if err := writePictures(pictures, 18); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := trainOn(run, pictures, 11, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := jobOnPictures(t, run, pictures, 18, 11)
 	s := siteOf(t, run)
 	for i, want := range seen {
 		step := strconv.Itoa(i + 1)
@@ -126,12 +134,7 @@ func greyOf(t *testing.T, address string) int {
 func TestSheetsThatCannotBeDrawn(t *testing.T) {
 	dir := t.TempDir()
 	run, pictures := filepath.Join(dir, "run"), filepath.Join(dir, "pictures")
-	if err := writePictures(pictures, 6); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := trainOn(run, pictures, 6, 3, 1); err != nil {
-		t.Fatal(err)
-	}
+	jobOnPictures(t, run, pictures, 6, 6)
 	s := siteOf(t, run)
 	for step, more := range map[string][]string{
 		"": nil, "0": nil, "-1": nil, "x": nil, "1": {"limit", "257"}, "2": {"offset", "-1"},
@@ -178,12 +181,7 @@ func TestSheetsThatCannotBeDrawn(t *testing.T) {
 func TestSheetsOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	run, pictures := filepath.Join(dir, "run"), filepath.Join(dir, "pictures")
-	if err := writePictures(pictures, 6); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := trainOn(run, pictures, 6, 3, 1); err != nil {
-		t.Fatal(err)
-	}
+	jobOnPictures(t, run, pictures, 6, 6)
 	s := siteOf(t, run)
 	leave, err := enter(t.Context(), s.drawing)
 	if err != nil {
@@ -219,12 +217,7 @@ func TestReportWithSheets(t *testing.T) {
 	top := t.TempDir()
 	drawn, bare := filepath.Join(top, "runs", "drawn"), filepath.Join(top, "runs", "bare")
 	pictures := filepath.Join(top, "pictures")
-	if err := writePictures(pictures, 6); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := trainOn(drawn, pictures, 7, 3, 1); err != nil {
-		t.Fatal(err)
-	}
+	jobOnPictures(t, drawn, pictures, 6, 7)
 	pagedRun(t, bare)
 	for _, with := range []bool{false, true} {
 		s := newSite(t.Context(), []string{filepath.Join(top, "runs")}, &global{})
