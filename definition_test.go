@@ -46,14 +46,7 @@ func TestRunKeepsTheDefinitionOfItsData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range job.Steps(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := job.Close(); err != nil {
-			t.Fatal(err)
-		}
+		trainToEnd(t, job)
 	}
 	list := attempts(t, run)
 	if len(list) != len(texts) {

@@ -162,6 +162,19 @@ func TestInterruptionsChangeNothing(t *testing.T) {
 	})
 }
 
+// trainToEnd takes all steps of a job, and closes it.
+func trainToEnd[B any](t *testing.T, job *bivouac.Job[B]) {
+	t.Helper()
+	for _, err := range job.Steps(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := job.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run makes a run of n steps in dir.
 func run(t *testing.T, dir string, n int64, o bivouac.Options) (model, error) {
 	t.Helper()

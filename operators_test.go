@@ -123,14 +123,7 @@ func TestOperatorsOfAJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range job.Steps(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := job.Close(); err != nil {
-			t.Fatal(err)
-		}
+		trainToEnd(t, job)
 		got, id := told(t, st)
 		if got == nil || !got.Ended || got.Step != steps || got.Attempt != id || id == before ||
 			got.Operators[1].Inputs[0] != "read" {
@@ -162,13 +155,8 @@ func TestOperatorsAreNotTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.loop {
-				for _, err := range job.Steps(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if err := job.Close(); err != nil {
+				trainToEnd(t, job)
+			} else if err := job.Close(); err != nil {
 				t.Fatal(err)
 			}
 			st, err := local.Open(top, nil)
@@ -229,13 +217,8 @@ func TestJobWithoutItsOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range job.Steps(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := job.Close(); err != nil || failures != 1 || job.Step() != 3 {
-		t.Errorf("%v, %d failures, step %d", err, failures, job.Step())
+	if trainToEnd(t, job); failures != 1 || job.Step() != 3 {
+		t.Errorf("%d failures, step %d", failures, job.Step())
 	}
 }
 

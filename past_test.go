@@ -219,14 +219,7 @@ func TestAtGuessesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range job.Steps(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := job.Close(); err != nil {
-		t.Fatal(err)
-	}
+	trainToEnd(t, job)
 	whole, err := openDropping()
 	if err != nil {
 		t.Fatal(err)
