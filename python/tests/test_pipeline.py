@@ -263,6 +263,26 @@ class TestStates:
             state = pipe.checkpoint()
         assert seen == want
 
+    def test_a_file_has_the_old_state_or_the_new(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pipe = self.graph(pipeline_scenes.files(tmp_path / "data"))
+        path = tmp_path / "state"
+        first = pipe.checkpoint(str(path))
+        pipe.run()
+
+        def fails(_: int) -> None:
+            raise OSError("no room")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fails)
+            with pytest.raises(OSError, match="no room"):
+                pipe.checkpoint(str(path))
+        assert path.read_bytes() == first
+        second = pipe.checkpoint(str(path))
+        assert path.read_bytes() == second != first
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "state"]
+
     def test_a_state_needs_checkpointing(self) -> None:
         pipe = counted()
         pipe.run()

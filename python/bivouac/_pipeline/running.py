@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import enum
 import os
 import warnings
@@ -315,9 +316,26 @@ class Running:
         return {"capacities": [], "per_sample_capacities": []}
 
     def checkpoint(self, filename: str | None = None) -> bytes:
-        """Return the state after the batch that was handed out last, and write it to a file."""
+        """Return the state after the batch that was handed out last, and write it to a file.
+
+        The file is replaced as a whole: a program that is killed leaves the old state or the new.
+        """
         state = self._opened().state()
         if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(state)
+            _replace(filename, state)
         return state
+
+
+def _replace(filename: str, data: bytes) -> None:
+    """Write a file that takes the place of another one when all of it is on the disk."""
+    whole = f"{filename}.{os.getpid()}.tmp"
+    try:
+        with open(whole, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(whole, filename)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(whole)
+        raise
