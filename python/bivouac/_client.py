@@ -282,6 +282,8 @@ class Connection:
         """Wait for the socket, not longer than `left` seconds, and handle what comes."""
         if self._writer.pending():
             self._writer.flush()
+        if self._dispatch():
+            return  # an interrupt came between receiving and handling
         milliseconds = max(1, int(left * 1000))
         try:
             events = self._poller.poll(milliseconds)
@@ -307,6 +309,7 @@ class Connection:
                         self._writer.flush()
                     if self._process is not None:
                         self._process.read_log()
+                    self._dispatch()  # what an interrupt left
                     while self._failure is None and self._reader.receive(wait=False):
                         self._dispatch()
             finally:
@@ -320,12 +323,14 @@ class Connection:
         for waiter in list(waiters):
             waiter.wake()
 
-    def _dispatch(self) -> None:
-        """Handle the frames that were received."""
+    def _dispatch(self) -> bool:
+        """Handle the frames that were received. Report whether there was something to handle."""
         reader = self._reader
+        any_frame = False
         try:
             while (frame := reader.peek()) is not None:
                 kind, body, fds, token = frame
+                any_frame = True
                 try:
                     last = self._handle(kind, body, fds)
                 except KeyError:
@@ -338,9 +343,11 @@ class Connection:
         except (_wire.ProtocolError, ValueError, KeyError, TypeError) as err:
             text = f"serve: the side-car sent what the protocol does not have: {err!r}"
             self._end(functools.partial(errors.Corrupt, text, op="serve"))
-            return
+            return True
         if reader.ended:
             self._end(None)
+            return True
+        return any_frame
 
     def _handle(self, kind: int, body: bytes, fds: list[int]) -> int | None:
         """Handle a frame, maybe for the second time. Return the call that it ends."""

@@ -104,6 +104,41 @@ print("ok", file=sys.stdout)
         )
         assert output(process) == "ok\n"
 
+    @pytest.mark.parametrize("waits", [False, True])
+    def test_an_interrupt_between_receiving_and_handling(self, waits: bool) -> None:
+        """An answer that was received is handled, although the socket has nothing more."""
+
+        class Stop(Exception):
+            pass
+
+        connection = _client.connection()
+        reader = connection._reader
+        receive = reader.receive
+        armed = True
+
+        def interrupted(*, wait: bool = True) -> bool:
+            nonlocal armed
+            received = receive(wait=wait)
+            if received and armed:
+                armed = False
+                raise Stop
+            return received
+
+        reader.receive = interrupted  # type: ignore[method-assign]
+        try:
+            call = connection.start("load", path="/none")
+            with pytest.raises(Stop):
+                call.result(timeout=30)
+            if waits:
+                with pytest.raises(errors.NotFound):
+                    call.result(timeout=30)
+            else:
+                assert call.done()
+            assert not connection._calls
+        finally:
+            del reader.receive  # type: ignore[method-assign]
+        assert _client.connection() is connection
+
     def test_interrupted_saves_never_mix_arrays(self, program: Program, tmp_path: Path) -> None:
         """An arena is not used again before the side-car has read it, and none is lost."""
         (tmp_path / "run").mkdir()
@@ -119,16 +154,22 @@ def handler(*_):
 signal.signal(signal.SIGALRM, handler)
 rng = random.Random(1)
 link = _client.connection()
-end = time.monotonic() + 6
-i = ok = interrupted = 0
-while time.monotonic() < end:
-    i += 1
+def save_number(i):
     tree = {"a": np.full(10000, float(i))}
-    signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.03 + 1e-5)
+    args = {"path": f"{sys.argv[1]}/{i}"}
+    _engine.start_save("save", {"s": tree}, background=False, args=args).result()
+begin = time.monotonic()
+for i in range(4):
+    save_number(i)
+usual = (time.monotonic() - begin) / 4
+begin = time.monotonic()
+ok = interrupted = 0
+while time.monotonic() < begin + 6 or (ok < 6 and time.monotonic() < begin + 40):
+    i += 1
+    signal.setitimer(signal.ITIMER_REAL, rng.random() * max(0.03, 2 * usual) + 1e-5)
     try:
         armed = True
-        args = {"path": f"{sys.argv[1]}/{i}"}
-        _engine.start_save("save", {"s": tree}, background=False, args=args).result()
+        save_number(i)
         armed = False
         ok += 1
     except Stop:
@@ -137,6 +178,7 @@ while time.monotonic() < end:
 signal.setitimer(signal.ITIMER_REAL, 0)
 assert ok > 5 and interrupted > 5, (ok, interrupted)
 assert _client.connection() is link
+save_number(i + 1)  # gives back what interrupts left
 deadline = time.monotonic() + 10
 while link._calls and time.monotonic() < deadline:
     link._look()
