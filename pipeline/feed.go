@@ -10,9 +10,21 @@ import (
 )
 
 // Data is a batch for one output of an external source: a [tensor.Tensor] with
-// the samples along its first axis, a []tensor.Tensor with one sample each, or a
-// *[tensor.Batch].
+// the samples along its first axis, a []tensor.Tensor with one sample each, a
+// *[tensor.Batch], or a *[Filled].
 type Data any
+
+// Filled is a batch that is written into memory of the pipeline. So it is copied once where other
+// Data would be copied twice: into memory of the caller, and from there.
+type Filled struct {
+	DType  tensor.DType
+	Layout string // of a sample
+	Shapes []tensor.Shape
+	At     []int // where each sample begins: a multiple of the size of an element
+	Bytes  int   // of the memory
+	// Fill writes the samples. An error of it is the error of Feed.
+	Fill func(memory []byte) error
+}
 
 // feed is a batch of an external source: the samples of each of its outputs. Its memory is reused.
 type feed struct {
@@ -46,9 +58,11 @@ func (o *fedOutput) take(data Data, layout string, keep bool) error {
 		}
 	case tensor.Tensor:
 		err = o.takeRows(d, keep)
+	case *Filled:
+		err, keep = o.takeFilled(d), true // it is in the memory already
 	default:
 		err = &errs.Error{Kind: errs.Invalid,
-			Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor or a *tensor.Batch",
+			Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor, a *tensor.Batch or a *pipeline.Filled",
 			Got:  fmt.Sprintf("%T", data)}
 	}
 	if err != nil {
@@ -98,6 +112,35 @@ func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 		}
 	}
 	return nil
+}
+
+// takeFilled has the samples written into the memory.
+func (o *fedOutput) takeFilled(d *Filled) error {
+	if d == nil || d.Fill == nil || len(d.Shapes) == 0 {
+		return noSamples()
+	}
+	if len(d.At) != len(d.Shapes) || d.Bytes < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Filled", Want: "a place for each sample, and a size",
+			Got: fmt.Sprintf("%d places for %d samples in %d bytes", len(d.At), len(d.Shapes), d.Bytes)}
+	}
+	memory := roomFor(o.memory, d.Bytes)
+	o.memory = memory
+	for s, shape := range d.Shapes {
+		n, err := shape.Bytes(d.DType)
+		if err != nil {
+			return errs.Wrap("", "sample "+strconv.Itoa(s), err)
+		}
+		at := d.At[s]
+		if size := d.DType.Size(); at < 0 || at%size != 0 || n > d.Bytes || at > d.Bytes-n {
+			return &errs.Error{Kind: errs.Invalid, Subject: "sample " + strconv.Itoa(s),
+				Want: fmt.Sprintf("a place for %d bytes in %d, at a multiple of %d", n, d.Bytes, size), Got: strconv.Itoa(at)}
+		}
+		t := tensor.Tensor{DType: d.DType, Shape: shape, Layout: d.Layout, Data: memory[at : at+n : at+n]}
+		if err := o.append(t, true); err != nil {
+			return err
+		}
+	}
+	return d.Fill(memory)
 }
 
 // append adds a sample. It must have the dtype, number of axes and layout of the earlier samples.

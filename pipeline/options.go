@@ -103,9 +103,22 @@ type Options struct {
 	// Device says what happens to operators that name a device other than the CPU.
 	Device Device
 
+	// Memory is where the outputs of batches are made, so that their memory can be detached and kept.
+	// nil means memory of the pipeline's own.
+	Memory Memory
+
 	// BeforeBatch is called before each batch is begun, unless it is nil. It can feed the graph's
 	// inputs. io.EOF ends the epoch.
 	BeforeBatch func(*Pipeline) error
+}
+
+// Memory gives a pipeline the memory of its outputs. Several goroutines call the methods.
+type Memory interface {
+	// Allocate returns n bytes at an address aligned to 8. Their content does not matter.
+	Allocate(n int) []byte
+	// Free takes memory back that a batch does not need any more. Memory that a closed pipeline still
+	// has does not come back.
+	Free(b []byte)
 }
 
 // Limits bound what a sample may cost; see op.Limits.

@@ -59,7 +59,14 @@ type Batch struct {
 	Index    int64           // of the batch within its epoch, from 0 on
 	Position int64           // of the batch's first sample in the stream, over all ranks
 	IDs      []int64         // ids of this rank's samples in the data set of the first reader
+
+	frame *exec.Frame
 }
+
+// Detach returns the data of output i, in memory that belongs to the caller from then on: the
+// pipeline does not write to it any more. The output has no data any more. Offsets and shapes stay
+// valid as long as the batch.
+func (b *Batch) Detach(i int) []byte { return b.frame.Detach(i) }
 
 // Pipeline is a stream of batches; it implements stream.Stream. Only one goroutine at a time may
 // use it. If a method that moves the stream or reads its state, such as Next or AppendState, is
@@ -127,6 +134,9 @@ func newPipeline(
 		BatchSize: largest, Workers: o.Workers, Fetchers: o.IOWorkers, ReadAhead: o.ReadAheadBytes,
 		Keyers: a.Keyers, Counted: a.Counted, OnError: policies, Limits: o.Limits, InFlight: o.ahead() + 1,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
+	}
+	if o.Memory != nil {
+		p.config.Allocate, p.config.Free = o.Memory.Allocate, o.Memory.Free
 	}
 	excused := slices.ContainsFunc(policies, func(e faults.Action) bool { return e != faults.Fail })
 	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && excused {

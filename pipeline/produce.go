@@ -61,7 +61,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	}
 	if s.frame == nil {
 		s.frame = p.exec.NewFrame()
-		s.batch.Outputs = s.frame.Outputs
+		s.batch.Outputs, s.batch.frame = s.frame.Outputs, s.frame
 	}
 	f := s.frame
 	f.Begin(hi - lo)

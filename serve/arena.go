@@ -59,18 +59,23 @@ type piece struct {
 	offset, size int64
 }
 
-// pull copies pieces from the client with several threads. Another pull into the arena waits: the
-// client may have forgotten the first one.
+// pull copies pieces from the client. Another pull into the arena waits: the client may have
+// forgotten the first one.
 func (a *arena) pull(ctx context.Context, pieces []piece) error {
+	a.pulling.Lock()
+	defer a.pulling.Unlock()
+	return a.reach.pull(ctx, a.mem, pieces)
+}
+
+// pull copies pieces to their places in mem, with several threads.
+func (r *reach) pull(ctx context.Context, mem []byte, pieces []piece) error {
 	for _, p := range pieces {
-		if size := int64(len(a.mem)); p.offset < 0 || p.size < 0 || p.size > size || p.offset > size-p.size {
+		if size := int64(len(mem)); p.offset < 0 || p.size < 0 || p.size > size || p.offset > size-p.size {
 			return &errs.Error{Kind: errs.Invalid, Op: "serve.arena.pull", Subject: "piece",
-				Want: "bytes inside of the " + strconv.FormatInt(size, 10) + " bytes of the arena",
+				Want: "bytes inside of " + strconv.FormatInt(size, 10) + " bytes of memory",
 				Got:  strconv.FormatInt(p.size, 10) + " from " + strconv.FormatInt(p.offset, 10) + " on"}
 		}
 	}
-	a.pulling.Lock()
-	defer a.pulling.Unlock()
 	tasks := cut(pieces)
 	threads := min(runtime.GOMAXPROCS(0), len(tasks))
 	failures := make([]error, threads)
@@ -81,7 +86,7 @@ func (a *arena) pull(ctx context.Context, pieces []piece) error {
 			for i := next.Add(1) - 1; i < int64(len(tasks)); i = next.Add(1) - 1 {
 				failures[t] = ctx.Err()
 				if failures[t] == nil {
-					failures[t] = a.reach.read(a.mem, tasks[i])
+					failures[t] = r.read(mem, tasks[i])
 				}
 				if failures[t] != nil {
 					next.Store(int64(len(tasks)))

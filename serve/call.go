@@ -40,10 +40,10 @@ type call struct {
 	over   bool // the last word was said
 }
 
-// reply is the value of a call, and the file that travels with it.
+// reply is the value of a call, and the files that travel with it.
 type reply struct {
 	json    []byte
-	file    *os.File
+	files   []*os.File
 	failure string // of an answer of the client, instead of json
 }
 
@@ -182,7 +182,7 @@ func (k *call) run() {
 	defer k.saying.Unlock()
 	k.over = true
 	if err != nil {
-		closeFile(r.file)
+		closeFiles(r.files)
 		k.sendError(k.id, err)
 		return
 	}
@@ -192,7 +192,7 @@ func (k *call) run() {
 		b = append(b, `,"value":`...)
 		b = append(b, r.json...)
 		return append(b, '}')
-	}), r.file)
+	}), r.files)
 }
 
 // tell sends an event of the call, unless the last word was said.
@@ -273,7 +273,7 @@ func arenaNew(k *call) (reply, error) {
 		Bytes   int64 `json:"bytes"`
 		Private bool  `json:"private,omitempty"`
 	}{id, int64(size), by != nil})
-	r.file = f
+	r.files = filesOf(f)
 	return r, err
 }
 

@@ -211,13 +211,23 @@ func (s said) into(t testing.TB, dst any) {
 // fd takes the descriptor that came.
 func (c *client) fd() int {
 	c.t.Helper()
+	fd := c.nextFD()
+	if n := len(c.fds); n != 0 {
+		c.t.Fatalf("%d descriptors", n+1)
+	}
+	return fd
+}
+
+// nextFD returns the first of the descriptors that came.
+func (c *client) nextFD() int {
+	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.fds) != 1 {
-		c.t.Fatalf("%d descriptors", len(c.fds))
+	if len(c.fds) == 0 {
+		c.t.Fatal("no descriptor")
 	}
 	fd := c.fds[0]
-	c.fds = nil
+	c.fds = c.fds[1:]
 	return fd
 }
 

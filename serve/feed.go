@@ -2,6 +2,8 @@ package serve
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -14,6 +16,7 @@ type feedArgs struct {
 	name, layout string
 	arena        int64
 	data         []fedOutput
+	memory       offered
 }
 
 // fedOutput is the batch for one output of an external source. It has a shape, with the samples
@@ -23,6 +26,9 @@ type fedOutput struct {
 	Offset  int64       `json:"offset"`
 	Shape   []int       `json:"shape"`
 	Samples []fedSample `json:"samples"`
+
+	Bytes  int             `json:"bytes"`  // of all samples, if they are read in the client
+	Pieces json.RawMessage `json:"pieces"` // of the client's memory
 }
 
 // fedSample is a sample in the arena.
@@ -34,6 +40,7 @@ type fedSample struct {
 func readFeedArgs(a *args) (f feedArgs) {
 	f.name, f.layout, f.arena = a.text("name"), a.text("layout"), a.id("arena")
 	a.into("data", &f.data)
+	a.into("memory", &f.memory)
 	return f
 }
 
@@ -46,13 +53,73 @@ func pipelineFeed(k *call, p *piped, a feedArgs) (reply, error) {
 	if from != nil {
 		defer from.drop()
 	}
+	by := k.newReach(a.memory.Address, a.memory.Token)
 	data := make([]pipeline.Data, len(a.data))
 	for i := range a.data {
-		if data[i], err = a.data[i].read(from); err != nil {
+		if a.data[i].Pieces == nil {
+			data[i], err = a.data[i].read(from)
+		} else {
+			data[i], err = a.data[i].pulled(k.ctx, by, p)
+		}
+		if err != nil {
 			return reply{}, errs.Wrap("serve."+k.op, "output "+strconv.Itoa(i), err)
 		}
 	}
 	return nothing(p.FeedInputs(a.name, data, &pipeline.FeedOptions{Layout: a.layout}))
+}
+
+// pulled returns a batch that is read in the memory of the client when it is fed.
+func (f *fedOutput) pulled(ctx context.Context, by *reach, p *piped) (pipeline.Data, error) {
+	if by == nil {
+		return nil, &errs.Error{Kind: errs.IO, Subject: "memory of the client", Want: "memory that this process may read",
+			Remedy: "put the data into an arena"}
+	}
+	pieces, err := readPieces(f.Pieces)
+	if err != nil {
+		return nil, err
+	}
+	d := &pipeline.Filled{Bytes: f.Bytes, Fill: func(memory []byte) error { return by.pull(ctx, memory, pieces) }}
+	if d.DType, err = tensor.ParseDType(f.DType); err != nil {
+		return nil, err
+	}
+	if f.Bytes < 0 || int64(f.Bytes) > maxArena {
+		return nil, wrongArgument("bytes", "0 to "+strconv.Itoa(maxArena), strconv.Itoa(f.Bytes))
+	}
+	if f.Bytes > p.pulled { // more than the pipeline has memory for
+		if err := checkRoom(int64(f.Bytes)); err != nil {
+			return nil, err
+		}
+		p.pulled = f.Bytes
+	}
+	if f.Samples == nil {
+		return d, f.rows(d)
+	}
+	for _, s := range f.Samples {
+		d.At, d.Shapes = append(d.At, int(s.Offset)), append(d.Shapes, s.Shape)
+	}
+	return d, nil
+}
+
+// mostRows is more than the samples of a batch can be.
+const mostRows = 1 << 24
+
+// rows makes the elements of the first axis samples.
+func (f *fedOutput) rows(d *pipeline.Filled) error {
+	if len(f.Shape) == 0 {
+		return wrongArgument("shape", "samples along a first axis", "a scalar")
+	}
+	row := tensor.Shape(f.Shape[1:])
+	n, err := row.Bytes(d.DType)
+	if err != nil {
+		return err
+	}
+	if rows := f.Shape[0]; rows < 0 || rows > mostRows || n > 0 && rows > f.Bytes/n {
+		return wrongArgument("shape", "rows inside of "+strconv.Itoa(f.Bytes)+" bytes", tensor.Shape(f.Shape).String())
+	}
+	for i := range f.Shape[0] {
+		d.At, d.Shapes = append(d.At, int(f.Offset)+i*n), append(d.Shapes, row)
+	}
+	return nil
 }
 
 // read returns the batch as views of the arena.

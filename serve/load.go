@@ -24,15 +24,18 @@ func (k *call) loadOptions(to *result) *checkpoint.LoadOptions {
 	return o
 }
 
+// offered is memory that the client offers.
+type offered struct {
+	Address uint64 `json:"address"`
+	Token   string `json:"token"`
+}
+
 // reachOf reads an argument that offers the memory of the client. It returns nil without the
 // argument, and if the memory cannot be reached.
 func (k *call) reachOf(name string) *reach {
-	var memory struct {
-		Address uint64 `json:"address"`
-		Token   string `json:"token"`
-	}
-	k.args.into(name, &memory)
-	return k.newReach(memory.Address, memory.Token)
+	var o offered
+	k.args.into(name, &o)
+	return k.newReach(o.Address, o.Token)
 }
 
 // askRoom has the client make a room of memory, which begins at offset of the result.
@@ -127,7 +130,7 @@ func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte
 		b = append(b, `,"step":`...)
 		b = strconv.AppendInt(b, *k.step, 10)
 	}
-	return reply{json: append(b, '}'), file: f}, err
+	return reply{json: append(b, '}'), files: filesOf(f)}, err
 }
 
 // leafReport is checkpoint.LeafReport as it travels.

@@ -380,6 +380,6 @@ func (b *block) reply(epoch int64, ended bool, workers uint64) (reply, error) {
 		"batches": len(b.ends), "ids": len(b.ids), "states": len(b.states) - 1, "ended": ended, "epoch": epoch,
 		"workers": workers &^ (1 << 63), "warnings": append([]string{}, b.warned...), "bytes": len(mem),
 	})
-	r.file = f
+	r.files = filesOf(f)
 	return r, err
 }

@@ -462,7 +462,7 @@ func FuzzBatches(f *testing.F) {
 			}
 			t.Fatalf("%v: %v", args, err)
 		}
-		closeFile(r.file)
+		closeFiles(r.files)
 	})
 }
 
@@ -474,10 +474,10 @@ func lastState(t *testing.T, r reply) string {
 		t.Fatal(err)
 	}
 	mem := make([]byte, v.Bytes)
-	if _, err := r.file.ReadAt(mem, 0); err != nil {
+	if _, err := r.files[0].ReadAt(mem, 0); err != nil {
 		t.Fatal(err)
 	}
-	closeFile(r.file)
+	closeFiles(r.files)
 	text := bytes.TrimRight(mem, "\x00")
 	return string(text[max(bytes.LastIndex(text, []byte(`{"batch":`)), bytes.LastIndex(text, []byte(`{"checksum":`))):])
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// outbox sends frames in their order from a goroutine of its own. No caller waits for a slow
-// client, so that a save goes on while its trainer stands still.
+// outbox sends frames in their order. No caller waits for a slow client, so that a save goes on
+// while its trainer stands still: what the socket does not take at once is sent from a goroutine.
 type outbox struct {
 	conn *net.UnixConn
 	done chan struct{} // closed when nothing is sent any more
@@ -17,14 +17,15 @@ type outbox struct {
 	wake   *sync.Cond
 	queue  []message
 	bytes  int
+	busy   bool // the goroutine sends
 	ended  bool // nothing is added any more
 	broken bool // nothing can be sent any more
 }
 
-// message is a frame and the file that travels with it, which may be nil.
+// message is a frame and the files that travel with it.
 type message struct {
 	frame []byte
-	file  *os.File
+	files []*os.File
 }
 
 // maxQueued bounds the frames that a client has not read. A client that reads none of them is as
@@ -41,20 +42,25 @@ func newOutbox(conn *net.UnixConn) *outbox {
 	return o
 }
 
-// send takes the frame and the file, which it closes.
-func (o *outbox) send(frame []byte, file *os.File) {
+// send takes the frame and the files, which it closes.
+func (o *outbox) send(frame []byte, files []*os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended || o.broken {
-		closeFile(file)
+		closeFiles(files)
 		return
+	}
+	if len(o.queue) == 0 && !o.busy && len(files) == 0 {
+		if frame = frame[sendNow(o.conn, frame):]; len(frame) == 0 {
+			return
+		}
 	}
 	if o.bytes += len(frame); o.bytes > maxQueued {
 		o.fail()
-		closeFile(file)
+		closeFiles(files)
 		return
 	}
-	o.queue = append(o.queue, message{frame, file})
+	o.queue = append(o.queue, message{frame, files})
 	o.wake.Signal()
 }
 
@@ -76,7 +82,7 @@ func (o *outbox) run() {
 			return
 		}
 		err := m.write(o.conn)
-		closeFile(m.file)
+		closeFiles(m.files)
 		if err != nil {
 			o.mu.Lock()
 			o.fail()
@@ -89,13 +95,14 @@ func (o *outbox) run() {
 func (o *outbox) next() (m message, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.busy = false
 	for len(o.queue) == 0 {
 		if o.ended || o.broken {
 			return message{}, false
 		}
 		o.wake.Wait()
 	}
-	m, o.queue = o.queue[0], o.queue[1:]
+	m, o.queue, o.busy = o.queue[0], o.queue[1:], true
 	o.bytes -= len(m.frame)
 	return m, true
 }
@@ -104,11 +111,25 @@ func (o *outbox) next() (m message, ok bool) {
 func (o *outbox) fail() {
 	o.broken = true
 	for _, m := range o.queue {
-		closeFile(m.file)
+		closeFiles(m.files)
 	}
 	o.queue, o.bytes = nil, 0
 	o.conn.CloseRead() //nolint:errcheck // it is closed already then
 	o.wake.Signal()
+}
+
+// filesOf returns a list of a file that may be nil.
+func filesOf(f *os.File) []*os.File {
+	if f == nil {
+		return nil
+	}
+	return []*os.File{f}
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		closeFile(f)
+	}
 }
 
 func closeFile(f *os.File) {

@@ -57,11 +57,33 @@ func isShortage(err error) bool {
 		errors.Is(err, unix.ECONNABORTED)
 }
 
-// write sends the frame. The file travels with its first byte.
+// sendNow sends what the socket takes of a frame at once, and returns how many bytes. An error
+// shows when the rest is sent.
+func sendNow(conn *net.UnixConn, frame []byte) (sent int) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		sent, failed = unix.SendmsgN(int(fd), frame, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		return true
+	})
+	if err != nil || failed != nil {
+		return 0
+	}
+	return sent
+}
+
+// write sends the frame. The files travel with its first byte.
 func (m message) write(conn *net.UnixConn) error {
 	frame := m.frame
-	if m.file != nil {
-		n, _, err := conn.WriteMsgUnix(frame[:headerBytes], unix.UnixRights(int(m.file.Fd())), nil)
+	if len(m.files) > 0 {
+		numbers := make([]int, len(m.files))
+		for i, f := range m.files {
+			numbers[i] = int(f.Fd())
+		}
+		n, _, err := conn.WriteMsgUnix(frame[:headerBytes], unix.UnixRights(numbers...), nil)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 type piped struct {
 	*dali.Pipeline
 	slots  slots
+	pulled int      // bytes of the largest batch that was read in the client
 	warned []string // while it was opened
 	ended  bool     // the client has no further data for this epoch
 	begun  int64    // batches of the epoch that were begun
@@ -173,6 +174,7 @@ func pipelineOpen(k *call) (reply, error) {
 		return reply{}, wrongArgument("hold", "at least 1, or 0 for the default", strconv.Itoa(hold))
 	}
 	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld)}}
+	o.Memory = &p.slots
 	o.Log = slog.New(p)
 	o.Checkpoint, o.BeforeBatch = state, p.beforeBatch
 	d, err := dali.Deserialize(graph, o)

@@ -2,11 +2,14 @@ package serve
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -27,12 +30,17 @@ type piping struct {
 
 // taken is a batch of a test client.
 type taken struct {
-	flight
-	Slot, Bytes int64
-	New, End    bool
-	Gone        []int64
-	Outputs     []slotOutput
-	mem         []byte
+	slotBatch
+	End bool
+	mem map[int64][]byte
+}
+
+// slots returns the numbers of the slots that the batch lies in.
+func (b *taken) slots() (numbers []int64) {
+	for _, use := range b.Slots {
+		numbers = append(numbers, use.Slot)
+	}
+	return numbers
 }
 
 // openPipeline opens a pipeline.
@@ -63,16 +71,19 @@ func (p *piping) run(schedule int, take bool, freed ...int64) (b taken, failed *
 		unix.Munmap(p.slots[n])
 		delete(p.slots, n)
 	}
-	if b.New {
-		fd := p.fd()
-		mem, err := unix.Mmap(fd, 0, int(b.Bytes), unix.PROT_READ, unix.MAP_SHARED)
-		if err != nil {
-			p.t.Fatal(err)
+	b.mem = map[int64][]byte{}
+	for _, use := range b.Slots {
+		if use.New {
+			fd := p.nextFD()
+			mem, err := unix.Mmap(fd, 0, use.Bytes, unix.PROT_READ, unix.MAP_SHARED)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			unix.Close(fd)
+			p.slots[use.Slot] = mem
 		}
-		unix.Close(fd)
-		p.slots[b.Slot] = mem
+		b.mem[use.Slot] = p.slots[use.Slot]
 	}
-	b.mem = p.slots[b.Slot]
 	return b, nil
 }
 
@@ -88,7 +99,7 @@ func (b *taken) words(output int) (samples [][]int32) {
 		}
 		sample := make([]int32, tensor.Shape(shape).Len())
 		for k := range sample {
-			sample[k] = int32(binary.LittleEndian.Uint32(b.mem[at+int64(4*k):]))
+			sample[k] = int32(binary.LittleEndian.Uint32(b.mem[o.Slot][at+int64(4*k):]))
 		}
 		samples = append(samples, sample)
 	}
@@ -142,8 +153,31 @@ func (p *piping) feed(rows [][]int32) *fault {
 	return s.Error
 }
 
-// TestPipelineFed: what is fed comes back, ragged or not, while the client holds some of the
-// batches. A slot that is held never changes.
+// feedPieces feeds samples that the server reads in the memory of the client: this process.
+func (p *piping) feedPieces(rows [][]int32) *fault {
+	p.t.Helper()
+	token := make([]byte, 16)
+	copy(token, "the test's token")
+	var samples []object
+	pieces := [][3]uint64{}
+	at := 0
+	for _, row := range rows {
+		samples = append(samples, object{"offset": at, "shape": []int{len(row)}})
+		if len(row) > 0 {
+			where := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(row))))
+			pieces = append(pieces, [3]uint64{where, uint64(at), uint64(4 * len(row))})
+		}
+		at += 4 * len(row)
+	}
+	s := p.wait(p.start("pipeline.feed", object{"pipeline": p.number, "name": "E",
+		"memory": object{"address": address(token), "token": hex.EncodeToString(token)},
+		"data":   []object{{"dtype": "int32", "samples": samples, "bytes": at, "pieces": pieces}}}))
+	p.t.Cleanup(func() { runtime.KeepAlive(rows); runtime.KeepAlive(token) }) // they are not on the stack, which moves
+	return s.Error
+}
+
+// TestPipelineFed: what is fed comes back, ragged or not, small or in slots of its own, while the
+// client holds some of the batches. A slot that is held never changes.
 func TestPipelineFed(t *testing.T) {
 	p := served(t).openPipeline(fedPipeline(t, 4), nil)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -176,20 +210,27 @@ func TestPipelineFed(t *testing.T) {
 			if random.IntN(3) == 0 {
 				size = random.IntN(2000)
 			}
+			if random.IntN(8) == 0 {
+				size = random.IntN(60_000)
+			}
 			row := make([]int32, size)
 			for k := range row {
 				row[k] = int32(random.Uint32() >> 2)
 			}
 			rows = append(rows, row)
 		}
-		if f := p.feed(rows); f != nil {
+		feed := p.feed
+		if random.IntN(2) == 0 {
+			feed = p.feedPieces
+		}
+		if f := feed(rows); f != nil {
 			t.Fatal(f.Text)
 		}
 		var freed []int64
 		for len(held) > 0 && random.IntN(3) > 0 {
 			k := random.IntN(len(held))
 			check(held[k])
-			freed = append(freed, held[k].b.Slot)
+			freed = append(freed, held[k].b.slots()...)
 			held = slices.Delete(held, k, k+1)
 		}
 		b, f := p.run(1, true, freed...)
@@ -238,13 +279,13 @@ func TestPipelineHold(t *testing.T) {
 		if f != nil || b.words(0)[0][0] != int32(i) {
 			t.Fatalf("batch %d: %v", i, f)
 		}
-		slots = append(slots, b.Slot)
+		slots = append(slots, b.slots()...)
 	}
 	if _, f := p.run(1, true); f == nil || f.Kind != errs.Exhausted.String() || f.Got != "3" {
 		t.Fatalf("got %+v, want exhausted at 3", f)
 	}
 	b, f := p.run(1, true, slots[1])
-	if f != nil || b.Slot != slots[1] || b.words(0)[0][0] != 3 {
+	if f != nil || !slices.Equal(b.slots(), slots[1:2]) || b.words(0)[0][0] != 3 {
 		t.Fatalf("%+v, %v", b, f)
 	}
 	for _, wrong := range []int64{slots[1] + 100, 0, -1} {
@@ -283,7 +324,7 @@ func TestPipelineState(t *testing.T) {
 				t.Fatal(f.Text)
 			}
 			out = append(out, fmt.Sprint(b.words(0)))
-			p.run(0, false, b.Slot)
+			p.run(0, false, b.slots()...)
 		}
 		return out
 	}
@@ -333,6 +374,7 @@ func TestPipelineMistakes(t *testing.T) {
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "arena": 7, "data": one}, errs.NotFound},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int33", "shape": []int{0}}}}, errs.Invalid},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{-1}}}}, errs.Invalid},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{1}, "bytes": 4, "pieces": [][3]int{{8, 0, 4}}}}}, errs.IO},
 		{"pipeline.close", object{"pipeline": 99}, errs.NotFound},
 		{"operator.outputs", object{"graph": graph}, errs.Invalid},
 		{"pipeline.dot", object{"graph": []byte("x")}, errs.Corrupt},
@@ -362,5 +404,44 @@ func TestPipelineOneCall(t *testing.T) {
 	_, err := withPipeline(noArguments, pipelineReset)(k)
 	if !errors.Is(err, errs.Busy) {
 		t.Fatalf("got %v, want busy", err)
+	}
+}
+
+// TestPipelinePieces: wrong pieces are errors, nothing is fed, and the server goes on.
+func TestPipelinePieces(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 4), nil)
+	token := []byte("the test's token")
+	row := []int32{1, 2, 3, 4}
+	t.Cleanup(func() { runtime.KeepAlive(row); runtime.KeepAlive(token) }) // they are not on the stack, which moves
+	memory := object{"address": address(token), "token": hex.EncodeToString(token)}
+	where := uintptr(unsafe.Pointer(unsafe.SliceData(row)))
+	for name, data := range map[string]object{
+		"a piece behind the end":    {"shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 12, 16}}},
+		"memory that is not there":  {"shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{8, 0, 16}}},
+		"a sample behind the end":   {"samples": []object{{"offset": 8, "shape": []int{3}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"a sample before the start": {"samples": []object{{"offset": -4, "shape": []int{1}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"a sample between elements": {"samples": []object{{"offset": 2, "shape": []int{1}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"rows behind the end":       {"shape": []int{5, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"rows without elements":     {"shape": []int{1 << 40, 0}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"a scalar":                  {"shape": []int{}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"less than no bytes":        {"shape": []int{4, 1}, "bytes": -1, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"more than any memory":      {"shape": []int{4, 1}, "bytes": 1 << 45, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"pieces that are none":      {"shape": []int{4, 1}, "bytes": 16, "pieces": [][2]uintptr{{where, 0}}},
+		"an unknown type":           {"dtype": "int33", "shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+	} {
+		all := object{"dtype": "int32"}
+		for k, v := range data {
+			all[k] = v
+		}
+		args := object{"pipeline": p.number, "name": "E", "memory": memory, "data": []object{all}}
+		s := p.wait(p.start("pipeline.feed", args))
+		if s.Error == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	rows := object{"dtype": "int32", "shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}}
+	p.call("pipeline.feed", object{"pipeline": p.number, "name": "E", "memory": memory, "data": []object{rows}})
+	if b, f := p.run(1, true); f != nil || fmt.Sprint(b.words(0)) != "[[1] [2] [3] [4]]" {
+		t.Fatalf("%+v, %v", b, f)
 	}
 }

@@ -2,219 +2,186 @@ package serve
 
 import (
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
+	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/pipeline"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // mostHeld is how many batches a client may hold unless it asks for another number.
 const mostHeld = 64
 
 // slots are the memory in which batches of a pipeline go to the client. Both sides map a slot. The
-// client says when nothing uses a batch any more. Then its slot takes another batch. A slot that is
-// too small for the next batch is dropped, and its number is not used again.
+// pipeline makes large outputs in slots, and small ones are copied into one. The client says when
+// nothing uses a slot any more. Then it takes another output. slots implement pipeline.Memory.
 type slots struct {
-	most int // that may be held
-	last int64
-	all  map[int64]*slot
-	gone []int64 // that the client was not told of yet
+	most int // batches that may be held
+
+	mu      sync.Mutex
+	last    int64 // number of a slot
+	batches int64 // that were handed out
+	clock   int64 // how often a slot was taken
+	all     map[int64]*slot
+	gone    []int64 // that the client was not told of yet
 }
 
-// slot is memory for one batch.
+// slot is memory for one or several outputs.
 type slot struct {
-	mem  []byte
-	held bool // by the client
+	number int64
+	mem    []byte
+	file   *os.File // until the client has it
+	used   bool     // by the pipeline or the client
+	batch  int64    // that the client has in it, from 1 on; 0: none
+	since  int64    // the clock when it became free
 }
 
-// free takes slots back.
+// ownSlot is the size from which an output is made in a slot.
+const ownSlot = 64 << 10
+
+// patience is how often slots are taken until one that nobody used meanwhile is given up.
+const patience = 32
+
+// Allocate implements pipeline.Memory.
+func (s *slots) Allocate(n int) []byte {
+	if n >= ownSlot {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if t, err := s.take(int64(n)); err == nil {
+			return t.mem[:n:len(t.mem)]
+		}
+		// There is no shared memory now. The batch is copied when it is handed out.
+	}
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
+}
+
+// Free implements pipeline.Memory.
+func (s *slots) Free(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, _ := s.find(b); t != nil && t.batch == 0 {
+		s.release(t)
+	}
+}
+
+// find returns the slot that b lies in, and where. It returns nil if b is other memory.
+func (s *slots) find(b []byte) (*slot, int64) {
+	if cap(b) == 0 {
+		return nil, 0
+	}
+	p := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for _, t := range s.all {
+		begin := uintptr(unsafe.Pointer(unsafe.SliceData(t.mem)))
+		if p >= begin && p < begin+uintptr(len(t.mem)) {
+			return t, int64(p - begin)
+		}
+	}
+	return nil, 0
+}
+
+// free takes slots back from the client.
 func (s *slots) free(numbers []int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, n := range numbers {
-		held := s.all[n]
-		if held == nil || !held.held {
+		t := s.all[n]
+		if t == nil || t.batch == 0 {
 			return wrongArgument("freed", "slots that the client holds", strconv.FormatInt(n, 10))
 		}
-		held.held = false
+		s.release(t)
 	}
 	return nil
 }
 
+func (s *slots) release(t *slot) { t.used, t.batch, t.since = false, 0, s.clock }
+
 // admit returns an error if the client holds as many batches as it may.
 func (s *slots) admit() error {
-	n := 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := map[int64]struct{}{}
 	for _, t := range s.all {
-		if t.held {
-			n++
+		if t.batch > 0 {
+			held[t.batch] = struct{}{}
 		}
 	}
-	if n < s.most {
+	if len(held) < s.most {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Exhausted, Op: "serve.pipeline.run", Subject: "batches",
-		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(n),
+		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(len(held)),
 		Remedy: "let go of batches, copy what is needed longer, or let the program hold more " +
 			"(hold of pipeline.open, most_held in Python)"}
 }
 
-// take returns a free slot of at least n bytes, and its file if the client does not have it yet.
-func (s *slots) take(n int64) (number int64, of *slot, file *os.File, err error) {
-	for k, t := range s.all {
-		if !t.held && int64(len(t.mem)) >= n && (of == nil || len(t.mem) < len(of.mem)) {
-			number, of = k, t
+// take returns a slot of at least n bytes that nobody uses.
+func (s *slots) take(n int64) (*slot, error) {
+	s.clock++
+	var best *slot
+	for _, t := range s.all {
+		if size := int64(len(t.mem)); !t.used && size >= n && (best == nil || size < int64(len(best.mem))) {
+			best = t
 		}
 	}
-	if of != nil {
-		return number, of, nil, nil
-	}
-	for k, t := range s.all { // they are all too small
-		if !t.held {
-			s.drop(k, t)
+	if best == nil {
+		s.dropFree(patience)
+		var err error
+		if best, err = s.make(n); err != nil {
+			s.dropFree(0)
+			best, err = s.make(n)
+		}
+		if err != nil {
+			return nil, errs.Wrap("serve.pipeline.run", "", err)
 		}
 	}
-	size := pageUp(max(1, n+n/8))
+	best.used = true
+	return best, nil
+}
+
+// make makes a slot.
+func (s *slots) make(n int64) (*slot, error) {
+	size := pageUp(max(1, n))
 	if err := checkRoom(size); err != nil {
-		return 0, nil, nil, errs.Wrap("serve.pipeline.run", "", err)
+		return nil, err
 	}
 	file, mem, err := sharedMemory("bivouac-slot", size)
 	if err != nil {
-		return 0, nil, nil, errs.Wrap("serve.pipeline.run", "", err)
+		return nil, err
 	}
 	if s.all == nil {
 		s.all = map[int64]*slot{}
 	}
 	s.last++
-	of = &slot{mem: mem}
-	s.all[s.last] = of
-	return s.last, of, file, nil
+	t := &slot{number: s.last, mem: mem, file: file}
+	s.all[s.last] = t
+	return t, nil
 }
 
-func (s *slots) drop(number int64, t *slot) {
+// dropFree gives up the slots that nobody has used since an age of the clock. Their numbers are not
+// used again.
+func (s *slots) dropFree(age int64) {
+	for _, t := range s.all {
+		if !t.used && s.clock-t.since >= age {
+			s.drop(t)
+		}
+	}
+}
+
+func (s *slots) drop(t *slot) {
+	if t.file == nil {
+		s.gone = append(s.gone, t.number)
+	}
+	closeFile(t.file)
 	unmap(t.mem)
-	delete(s.all, number)
-	s.gone = append(s.gone, number)
+	delete(s.all, t.number)
 }
 
 // close gives all memory back. What the client has mapped stays readable.
 func (s *slots) close() {
-	for k, t := range s.all {
-		s.drop(k, t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.all {
+		s.drop(t)
 	}
-}
-
-// slotBatch is a batch on its way to the client.
-type slotBatch struct {
-	flight
-	Slot     int64        `json:"slot"`
-	Bytes    int          `json:"bytes"` // of the whole slot
-	New      bool         `json:"new,omitempty"`
-	Gone     []int64      `json:"gone,omitempty"` // slots that the client may unmap
-	Epoch    int64        `json:"epoch"`
-	Index    int64        `json:"index"`
-	Position int64        `json:"position"`
-	Outputs  []slotOutput `json:"outputs"`
-}
-
-// slotOutput is one output of a batch. If all samples have one shape and lie back to back from
-// Offset on, it has Shape. Else it has Offsets and Shapes.
-type slotOutput struct {
-	DType   string  `json:"dtype"`
-	Layout  string  `json:"layout,omitempty"`
-	Samples int     `json:"samples"`
-	NDim    int     `json:"ndim"`
-	Offset  int64   `json:"offset"`
-	Shape   []int   `json:"shape,omitempty"`
-	Offsets []int64 `json:"offsets,omitempty"` // of each sample, from the beginning of the slot
-	Dims    []int   `json:"dims,omitempty"`    // of all samples
-}
-
-// hand copies a batch into a slot, which the client holds from now on.
-func (p *piped) hand(b *pipeline.Batch) (reply, error) {
-	s := &p.slots
-	h := slotBatch{Epoch: b.Epoch, Index: b.Index, Position: b.Position}
-	var copies [][2]int64 // place in the slot, size
-	at := int64(0)
-	for _, o := range b.Outputs {
-		n := o.NumSamples()
-		out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim, Offset: at}
-		from, to := extent(o)
-		if o.Uniform() {
-			out.Shape = append([]int{}, o.Shape(0)...)
-		} else {
-			for i := range n {
-				out.Offsets = append(out.Offsets, at+int64(o.Offsets[i]-from))
-			}
-			out.Dims = o.Dims
-		}
-		copies = append(copies, [2]int64{at, int64(to - from)})
-		at = (at + int64(to-from) + alignment - 1) &^ (alignment - 1)
-		h.Outputs = append(h.Outputs, out)
-	}
-	number, to, file, err := s.take(at)
-	if err != nil {
-		return reply{}, err
-	}
-	var pieces []copying
-	for i, o := range b.Outputs {
-		from, end := extent(o)
-		pieces = cutCopy(pieces, to.mem[copies[i][0]:][:copies[i][1]], o.Data[from:end])
-	}
-	copyAll(pieces)
-	to.held, h.flight = true, p.flight()
-	h.Slot, h.Bytes, h.New = number, len(to.mem), file != nil
-	h.Gone, s.gone = s.gone, nil
-	r, err := answer(&h)
-	r.file = file
-	return r, err
-}
-
-// extent returns where the samples of a batch lie in its data.
-func extent(b *tensor.Batch) (from, to int) {
-	if len(b.Offsets) == 0 {
-		return 0, 0
-	}
-	return b.Offsets[0], b.Offsets[len(b.Offsets)-1]
-}
-
-// copying is one copy of memory.
-type copying struct{ to, from []byte }
-
-// copyPiece is what one goroutine copies at a time.
-const copyPiece = 4 << 20
-
-func cutCopy(pieces []copying, to, from []byte) []copying {
-	for len(from) > copyPiece {
-		pieces = append(pieces, copying{to[:copyPiece], from[:copyPiece]})
-		to, from = to[copyPiece:], from[copyPiece:]
-	}
-	return append(pieces, copying{to, from})
-}
-
-// copyAll makes copies, with several goroutines if they are large.
-func copyAll(pieces []copying) {
-	n := min(runtime.GOMAXPROCS(0), len(pieces))
-	left := make(chan copying, len(pieces))
-	size := 0
-	for _, p := range pieces {
-		left <- p
-		size += len(p.from)
-	}
-	close(left)
-	work := func() {
-		for p := range left {
-			copy(p.to, p.from)
-		}
-	}
-	if n < 2 || size <= copyPiece {
-		work()
-		return
-	}
-	var wg sync.WaitGroup
-	for range n - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
 }

@@ -31,3 +31,9 @@ func newManCommand(*global) *cobra.Command {
 	return absent("man [DIR]", "man", "Print the manual page, or write the pages of all commands to a directory",
 		"; bivouac help COMMAND has the same text")
 }
+
+func newDemoCommands(*global) []*cobra.Command {
+	short := "Train a network, kill it five times, and compare with an uninterrupted training"
+	return []*cobra.Command{absent("demo", "demo", short,
+		"; docs/guide/python-resume.md has a training in Python that is killed and goes on")}
+}

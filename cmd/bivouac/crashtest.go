@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -98,4 +99,13 @@ func runCrashtest(ctx context.Context, args []string, o CrashtestOptions, g *glo
 		return err
 	}
 	return g.printReport("crashtest", report, report.Failures)
+}
+
+// printReport prints what a demo or a crash test found. The first failure is the error.
+func (g *global) printReport(op string, report interface{ Print(io.Writer) }, failures []string) (err error) {
+	err = g.show(report, func() { report.Print(g.stdout) })
+	if len(failures) > 0 {
+		return &errs.Error{Kind: errs.Mismatch, Op: op, Got: failures[0]}
+	}
+	return err
 }

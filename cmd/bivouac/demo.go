@@ -1,8 +1,9 @@
+//go:build !bivouac_wheel
+
 package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/exec"
 
@@ -28,6 +29,11 @@ func (o *DemoOptions) AddFlags(cmd *cobra.Command) {
 	atLeast(f, &o.Kills, "kills", 0, d.Kills, "how often to kill the training")
 	atLeast(f, &o.Threads, "threads", 1, d.Threads, "threads of the data pipeline")
 	atLeast(f, &o.Prefetch, "prefetch", 1, d.Prefetch, "batches prepared ahead")
+}
+
+// newDemoCommands returns demo, and the hidden command of its children.
+func newDemoCommands(g *global) []*cobra.Command {
+	return []*cobra.Command{newDemoCommand(g), newDemoTrainCommand(g)}
 }
 
 func newDemoCommand(g *global) *cobra.Command {
@@ -73,13 +79,4 @@ func runDemo(ctx context.Context, o DemoOptions, g *global) error {
 		return err
 	}
 	return g.printReport("demo", report, report.Failures)
-}
-
-// printReport prints what a demo found. The first failure is the error.
-func (g *global) printReport(op string, report interface{ Print(io.Writer) }, failures []string) (err error) {
-	err = g.show(report, func() { report.Print(g.stdout) })
-	if len(failures) > 0 {
-		return &errs.Error{Kind: errs.Mismatch, Op: op, Got: failures[0]}
-	}
-	return err
 }

@@ -1,3 +1,5 @@
+//go:build !bivouac_wheel
+
 package main
 
 import (

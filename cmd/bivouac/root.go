@@ -75,9 +75,8 @@ carries on as if nothing had happened.
 		g.usePager(cmd)
 		help(cmd, args)
 	})
+	root.AddCommand(newDemoCommands(g)...)
 	root.AddCommand(
-		newDemoCommand(g),
-		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
 		newShowCommand(g),
 		newWatchCommand(g),

@@ -60,9 +60,11 @@ type Config struct {
 	// Take means that the caller takes the outputs of every frame (see Frame.Take); Frame.Outputs is
 	// empty.
 	Take bool
-	// Allocate returns memory for outputs that are taken, aligned to 8. If nil, the executor allocates
-	// it.
+	// Allocate returns memory for outputs, aligned to 8. Several goroutines call it. If nil, the
+	// executor allocates it.
 	Allocate func(n int) []byte
+	// Free takes memory of Allocate back that a frame replaces by larger memory. It may be nil.
+	Free func([]byte)
 }
 
 // Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;
@@ -155,9 +157,7 @@ func (e *Executor) Start(f *Frame) {
 	e.underWay++
 	f.inline = len(e.sources) == 0 && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
 	e.open(f)
-	if e.config.Take {
-		f.provide()
-	}
+	f.provide()
 	e.checkFed(f)
 	if n > 0 && len(e.sources) > 0 {
 		f.ctx, f.cancel = context.WithCancel(context.Background())

@@ -126,7 +126,9 @@ func (e *Executor) NewFrame() *Frame {
 		f.values[i] = make([]tensor.Tensor, n)
 		size := v.size
 		if v.static {
-			if !tooLarge {
+			if !tooLarge && slices.Contains(p.outputs, i) {
+				f.slabs[i] = e.allocate(n * v.size)
+			} else if !tooLarge {
 				f.slabs[i] = aligned(n * v.size)
 			}
 		} else {
@@ -275,7 +277,14 @@ func (f *Frame) gather(b *tensor.Batch, v *value, samples []tensor.Tensor) error
 			break
 		}
 	}
+	size := 0
+	for s := range samples {
+		if has(s) {
+			size += len(samples[s].Data)
+		}
+	}
 	b.Reset(v.spec.DType, ndim, layout)
+	b.Data = f.e.room(b.Data, size)
 	for s, t := range samples {
 		switch {
 		case f.lost[s] == faults.Zero:

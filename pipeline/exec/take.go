@@ -7,21 +7,26 @@ import (
 
 // If outputs are taken, a frame does not keep them. Each iteration writes the samples into new
 // memory, which then belongs to the caller. Nothing is gathered.
+//
+// Otherwise the caller may detach the memory of an output. The next iteration takes other memory.
 
 // Give makes the frame write output i to samples, one tensor for each sample of the frame. Their
 // shapes are written into the memory that the shapes already have. Call Give between Begin and
 // Start; otherwise the frame makes the samples itself.
 func (f *Frame) Give(i int, samples []tensor.Tensor) { f.values[f.e.plan.outputs[i]] = samples }
 
-// provide sets aside the memory that the delivered values of the frame need.
+// provide sets aside the memory that the delivered values of the frame need and do not have.
 func (f *Frame) provide() {
 	n := f.Len()
+	if !f.e.config.Take && n > 0 {
+		n = f.e.config.BatchSize
+	}
 	for _, id := range f.e.plan.outputs {
 		v := &f.e.plan.values[id]
 		if v.fed {
 			continue
 		}
-		if f.values[id] == nil {
+		if f.e.config.Take && f.values[id] == nil {
 			f.values[id] = newSamples(n, len(v.spec.Shape))
 		}
 		if v.static && len(f.slabs[id]) != n*v.size && f.over.Load() == nil {
@@ -48,6 +53,31 @@ func (e *Executor) allocate(n int) []byte {
 		return e.config.Allocate(n)
 	}
 	return aligned(n)
+}
+
+// Detach returns the data of output i, in memory that belongs to the caller from then on. The batch
+// has no data any more. Call it after Wait, before Begin.
+func (f *Frame) Detach(i int) []byte {
+	b, id := f.Outputs[i], f.e.plan.outputs[i]
+	data := b.Data
+	b.Data, f.slabs[id] = nil, nil
+	return data
+}
+
+// room returns memory without data for n bytes: b if it is large enough.
+func (e *Executor) room(b []byte, n int) []byte {
+	if e.config.Allocate == nil || cap(b) >= n {
+		return b[:0]
+	}
+	e.free(b)
+	return e.allocate(n + n/8)[:0] // later samples may be larger
+}
+
+// free gives memory of outputs back.
+func (e *Executor) free(b []byte) {
+	if cap(b) > 0 && e.config.Free != nil {
+		e.config.Free(b[:cap(b)])
+	}
 }
 
 // Take returns the samples of output i of a frame that succeeded. If they lie one after the other

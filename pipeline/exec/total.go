@@ -58,6 +58,7 @@ func (e *Executor) open(f *Frame) {
 		}
 		for i, b := range f.Outputs {
 			if !e.plan.values[e.plan.outputs[i]].static {
+				e.free(b.Data)
 				b.Data = nil
 			}
 		}

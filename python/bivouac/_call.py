@@ -130,6 +130,11 @@ class Call:
             raise failure() if own is None else own
         return value
 
+    def wait(self) -> None:
+        """Wait for the last word of the call. An interrupted wait leaves the call alone."""
+        if self._outcome is None:
+            self._owner._wait(lambda: self._outcome is not None, None, self._waiters)
+
     def wait_accepted(self) -> None:
         """Wait until the side-car has accepted the save, or raise the error that it ended with."""
         self._until(lambda: self.accepted or self._outcome is not None, None)

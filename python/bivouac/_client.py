@@ -160,9 +160,12 @@ class Connection:
             self.call("environment", variables=_environment.changes(before, after))
             self.variables = after
 
-    def has_hook(self, hook: Hook) -> bool:
-        """Report whether a call that has not ended has a hook."""
-        return any(call._hook == hook for call in list(self._calls.values()))
+    def call_with(self, hook: Hook) -> Call | None:
+        """Return the call with a hook, unless it has ended."""
+        for call in list(self._calls.values()):
+            if call._hook == hook:
+                return call
+        return None
 
     def on_ask(
         self, op: str, function: Callable[[dict[str, Any]], Any], *, apart: bool = False

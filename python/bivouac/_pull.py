@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bivouac._call import Hook
     from bivouac._client import Connection
 
-__all__ = ["pull"]
+__all__ = ["pull", "rounds"]
 
 Copy = tuple[int, Any, Any, tuple[int, ...]]
 
@@ -34,7 +34,7 @@ def pull(connection: Connection, arena: int, copies: Sequence[Copy], hook: Hook)
     cancels the call, or comes too early for that. `hook` is of the calls: who has the arena must
     keep it until they have ended.
     """
-    for pieces, _ in _rounds(copies):
+    for pieces, _ in rounds(copies):
         call = connection.start("arena.pull", hook=hook, arena=arena, pieces=pieces)
         call.cancel_on_interrupt = True
         try:
@@ -48,7 +48,7 @@ Round = tuple[list[list[int]], list[Any]]
 """Pieces for one call, as address, offset and size of each, and the buffers that some lie in."""
 
 
-def _rounds(copies: Sequence[Copy]) -> Iterator[Round]:
+def rounds(copies: Sequence[Copy]) -> Iterator[Round]:
     """Divide the copies into calls."""
     pieces: list[list[int]] = []
     buffers: list[Any] = []

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from bivouac import _client, _dtypes, errors
-from bivouac._arena import Copy, map_memory
+from bivouac import _client, _dtypes, _pull, _rooms, errors
+from bivouac._arena import Copy, Lease
 from bivouac._call import Call
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 
@@ -33,6 +33,7 @@ class _Slots:
     def __init__(self) -> None:
         self._maps: dict[int, mmap.mmap] = {}
         self._held: dict[int, Any] = {}
+        self._taken: dict[int, Any] = {}  # of the batch that is being taken
         self._freed: collections.deque[int] = collections.deque()
 
     def freed(self) -> list[int]:
@@ -48,18 +49,38 @@ class _Slots:
         """Take back slots of a call that was not sent."""
         self._freed.extend(freed)
 
-    def memory(self, call: Call, value: dict[str, Any]) -> Any:
-        """Return the memory of a batch. It is held until the last view of it is gone."""
-        slot, size = value["slot"], value["bytes"]
+    def memories(self, call: Call, value: dict[str, Any]) -> dict[int, Any]:
+        """Return the memory of the slots of a batch.
+
+        Each is held until the last view of it is gone. A second call for one batch returns the same
+        memory, until `begin`.
+        """
         for number in value.get("gone", []):
             self._maps.pop(number, None)
-        if call.fds:
-            self._maps[slot] = map_memory(call.fds, size)
-        memory = (ctypes.c_ubyte * size).from_buffer(self._maps[slot])
-        # The callback only appends, so that it never blocks in a collection.
-        append = self._freed.append
-        self._held[slot] = weakref.ref(memory, lambda _: append(slot))
-        return memory
+        new = 0
+        for use in value["slots"]:
+            slot, size = use["slot"], use["bytes"]
+            if use.get("new"):
+                if slot not in self._maps:
+                    self._maps[slot] = mmap.mmap(call.fds[new], size)
+                new += 1
+            if slot not in self._taken:
+                self._taken[slot] = (ctypes.c_ubyte * size).from_buffer(self._maps[slot])
+            # The callback only appends, so that it never blocks in a collection.
+            note = functools.partial(_note_freed, self._freed, slot)
+            self._held[slot] = weakref.ref(self._taken[slot], note)
+        while call.fds:
+            os.close(call.fds.pop())
+        return self._taken
+
+    def begin(self) -> None:
+        """Forget the batch that was taken before: the program has it."""
+        self._taken = {}
+
+
+def _note_freed(freed: collections.deque[int], slot: int, _: Any) -> None:
+    """Note that the last view of a slot is gone."""
+    freed.append(slot)
 
 
 class Remote:
@@ -85,6 +106,8 @@ class Remote:
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
         self._failed = False
+        self._reads = True  # the side-car can read the memory of this process, as far as is known
+        self._feeding: _Feed | None = None  # the newest one
         self.begun: int = value["begun"]  # batches of the epoch that were begun
         self.resets: int = value["resets"]  # how often the next epoch was begun
         self.flight = 0  # batches that were begun and not taken
@@ -142,6 +165,7 @@ class Remote:
         self._check()
         self._settle()
         self._close_dropped()
+        self._slots.begin()
         freed = self._slots.freed()
         try:
             self._link.start(
@@ -153,7 +177,7 @@ class Remote:
                 freed=freed,
             )
         except BaseException:
-            if not self._link.has_hook(self._hook) and self._ended is None:
+            if self._link.call_with(self._hook) is None and self._ended is None:
                 self._slots.unsent(freed)
             raise
         self._settle()
@@ -164,10 +188,11 @@ class Remote:
             self._ended = call
 
     def _settle(self) -> None:
-        """Wait for the call of pipeline.run that is under way, and keep what it has taken."""
-        for under_way in list(self._link._calls.values()):
-            if under_way._hook == self._hook:
-                under_way._until(functools.partial(_is_over, under_way), None)
+        """Wait for a call that an interrupt has left under way, and keep what it has taken."""
+        for hook in (self._hook, None if self._feeding is None else self._feeding.hook):
+            under_way = None if hook is None else self._link.call_with(hook)
+            if under_way is not None:
+                under_way.wait()
         call = self._ended
         if call is None:
             if self._failed:
@@ -182,11 +207,12 @@ class Remote:
             raise failure
         value = call.value()
         self._note(value)
-        if "slot" in value:
-            memory = self._slots.memory(call, value)
-            batch = tuple([TensorListCPU._of(memory, output) for output in value["outputs"]])
+        if "slots" in value:
+            memory = self._slots.memories(call, value)
+            batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
             self._ready.append(batch)
         self._ended = None  # nor between the line before and this one
+        self._slots.begin()
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
@@ -215,28 +241,93 @@ class Remote:
 
     # Data.
 
-    def feed(self, name: str, data: Any, layout: str | None) -> None:
+    def feed(self, name: str, data: Any, layout: str | None, entry: Any = None) -> None:
         """Give the external source called name a batch.
 
-        `data` is an array with the samples along its first axis, a list of arrays, a
-        TensorListCPU, or the same of another library.
+        Args:
+          name: of the external source.
+          data: an array with the samples along its first axis, a list of arrays, a TensorListCPU,
+            or the same of another library.
+          layout: of a sample.
+          entry: what `was_fed` knows the feed by.
         """
         self._check()
-        from bivouac.checkpoint import _engine
-
         if isinstance(data, TensorListCPU):
             layout = layout or data.layout() or None
             data = data.views() if data._dense is None else data._dense
         output, copies, size = _fed(data)
         if isinstance(data, (list, tuple)) and data and isinstance(data[0], TensorCPU):
             layout = layout or data[0].layout() or None
+        self._settle()
+        if not self._feed_directly(name, output, copies, size, layout, entry):
+            self._feed_arena(name, output, copies, size, layout, entry)
+
+    def was_fed(self, entry: Any) -> bool:
+        """Report whether a feed with this entry has succeeded. It waits for one that goes on."""
+        feed = self._feeding
+        if feed is None or feed.entry is not entry:
+            return False
+        self._settle()
+        return feed.succeeded
+
+    def forget_feed(self) -> None:
+        """Let go of the newest feed."""
+        self._feeding = None
+
+    def _feed_directly(
+        self,
+        name: str,
+        output: dict[str, Any],
+        copies: list[Copy],
+        size: int,
+        layout: str | None,
+        entry: Any,
+    ) -> bool:
+        """Have the side-car read the arrays where they lie. Return False if it cannot."""
+        memory = _rooms.argument(self._link) if size and self._reads else None
+        if memory is None:
+            return False
+        rounds = _pull.rounds(copies)
+        pieces, buffers = next(rounds)
+        if next(rounds, None) is not None:
+            return False  # too much for one call
+        self._feeding = feed = _Feed(entry, (copies, buffers), None)
+        call = self._link.start(
+            "pipeline.feed",
+            hook=feed.hook,
+            pipeline=self._number,
+            name=name,
+            layout=layout,
+            memory=memory,
+            data=[{**output, "bytes": size, "pieces": pieces}],
+        )
+        call.cancel_on_interrupt = True
+        try:
+            call.result()
+        except errors.IOError_:
+            self._reads = False
+            return False
+        return True
+
+    def _feed_arena(
+        self,
+        name: str,
+        output: dict[str, Any],
+        copies: list[Copy],
+        size: int,
+        layout: str | None,
+        entry: Any,
+    ) -> None:
+        """Copy the arrays to memory that the side-car shares."""
+        from bivouac.checkpoint import _engine
+
         arenas = _engine.arenas(self._link)
         lease = arenas.filled(size, copies, []) if size else None
-        self._settle()
+        self._feeding = feed = _Feed(entry, None, lease)
         try:
             call = self._link.start(
                 "pipeline.feed",
-                hook=None if lease is None else lease.hook,
+                hook=feed.hook,
                 pipeline=self._number,
                 name=name,
                 layout=layout,
@@ -244,14 +335,33 @@ class Remote:
                 data=[output],
             )
         except BaseException:
-            if lease is not None and not self._link.has_hook(lease.hook):
+            if lease is not None and self._link.call_with(feed.hook) is None:
                 lease.release()
             raise
         call.result()
 
 
-def _is_over(call: Call) -> bool:
-    return call._outcome is not None
+class _Feed:
+    """A _Feed is a call of pipeline.feed. Its hook tells it how the call ended.
+
+    It keeps the arrays that the side-car reads, or the arena, until then.
+    """
+
+    __slots__ = ("_kept", "_lease", "entry", "succeeded")
+
+    def __init__(self, entry: Any, kept: Any, lease: Lease | None) -> None:
+        self.entry = entry
+        self._kept = kept
+        self._lease = lease
+        self.succeeded = False
+
+    def hook(self, call: Call, event: str) -> None:
+        """Note the end of the call. It is its hook."""
+        if self._lease is not None:
+            self._lease.hook(call, event)
+        if event == "end":
+            self.succeeded = call.succeeded()
+            self._kept = None
 
 
 def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:

@@ -9,7 +9,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from bivouac import _client
+from bivouac import _client, errors
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
 
@@ -78,6 +78,7 @@ class Running:
         """Let the sources give the batches from the one on that is begun next."""
         self._epoch_idx, self._given = remote.resets, remote.begun
         self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
+        self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]]]] = {}
 
     def _opened(self) -> Remote:
         """Return the pipeline in the side-car. It is built at the first use."""
@@ -195,13 +196,29 @@ class Running:
         return max(0, self._given - remote.begun)
 
     def _call_sources(self, remote: Remote) -> None:
-        """Have each source give the data of the next batch. A source that has given it is left."""
+        """Have each source give the data of the next batch.
+
+        What a source has given is kept until it was fed, so that an interrupt loses none of it.
+        Data that does not fit is dropped.
+        """
         for number, group in enumerate(self._sources):
             if self._fed[number] > self._given:
                 continue
-            data = group.call(self._epoch_idx, self._given, self._max_batch_size)
-            for name, layout, batch in zip(group.names, group.layouts, data):
-                remote.feed(name, batch, layout)
+            of_batch, entries = self._had.get(number, (-1, []))
+            if of_batch != self._given:
+                data = group.call(self._epoch_idx, self._given, self._max_batch_size)
+                entries = list(zip(group.names, group.layouts, data))
+                self._had[number] = self._given, entries
+            try:
+                while entries:
+                    entry = entries[0]
+                    if not remote.was_fed(entry):
+                        remote.feed(entry[0], entry[2], entry[1], entry)
+                    entries.pop(0)
+            except (errors.BivouacError, TypeError, ValueError):
+                self._had.pop(number, None)  # wrong data: the source is asked again
+                raise
+            remote.forget_feed()
             self._fed[number] += 1
         self._given += 1
 

@@ -180,7 +180,7 @@ def _send_save(
         return call
     except BaseException:
         # If the call was sent, the side-car reads the arena until the hook releases it.
-        if lease is not None and not link.has_hook(lease.hook):
+        if lease is not None and link.call_with(lease.hook) is None:
             lease.release()
         raise
 

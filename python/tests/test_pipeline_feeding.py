@@ -1,0 +1,143 @@
+"""Feeding pipelines: where the side-car reads the arrays, and interrupts at each line."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bivouac
+from bivouac import _rooms, fn
+from bivouac._pipeline.remote import Remote, _Slots
+from bivouac._pipeline.running import Running
+
+
+@pytest.fixture(params=["direct", "arena"])
+def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The side-car reads the arrays where they lie, or gets them in an arena."""
+    if request.param == "arena":
+        monkeypatch.setattr(_rooms, "enabled", False)
+    return str(request.param)
+
+
+class Stop(Exception):
+    """What the handler of a signal raises."""
+
+
+def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
+    """Run a pipeline with an interrupt before a line of the methods that feed and take.
+
+    Return whether it came, and the batch if it did not.
+    """
+    methods = {
+        method.__code__
+        for method in (
+            Running._call_sources,
+            Remote.feed,
+            Remote._feed_directly,
+            Remote._feed_arena,
+            Remote.was_fed,
+            Remote.forget_feed,
+            Remote._settle,
+            Remote._run,
+            _Slots.memories,
+            _Slots.freed,
+        )
+    }
+    left = line
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code not in methods:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise Stop
+        return trace
+
+    sys.settrace(trace)
+    try:
+        return False, pipe.run()
+    except Stop:
+        return True, None
+    finally:
+        sys.settrace(None)
+
+
+def test_an_interrupt_before_each_line_loses_and_repeats_nothing(reading: str) -> None:
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def graph() -> Any:
+        one, two = fn.external_source(
+            source=lambda i: (np.full((2, 9000), i, np.int32), np.full((2, 3), -i, np.int16)),
+            num_outputs=2,
+        )
+        return one, two
+
+    pipe = graph()
+    number = came = 0
+    held = []
+    for line in range(1, 1000):
+        interrupted, batch = run_interrupted(pipe, line)
+        if interrupted:
+            came += 1
+            batch = pipe.run()
+        one, two = (np.asarray(output.as_array()) for output in batch)
+        assert (one == number).all() and (two == -number).all(), (line, number)
+        held = [*held[-3:], (number, one)]
+        for expected, array in held:
+            assert (array == expected).all(), line
+        number += 1
+        if not interrupted:
+            break
+    assert came > 60, came
+    assert not pipe._remote._link._calls
+
+
+def test_arrays_of_any_form_are_fed(reading: str) -> None:
+    """Strides, byte orders, empty samples, and arrays beside each other and far from each other."""
+    rng = np.random.default_rng(2)
+    wide = rng.integers(0, 1 << 20, (6, 200, 300)).astype(np.int32)
+    batches: list[Any] = [
+        wide[:4],
+        wide[:4, ::2, ::-3],
+        wide[:4].astype(">i4"),
+        [wide[0], wide[1, :5], wide[2, :, :1], wide[3].T],
+        [wide[0, :0], wide[1, :3], np.empty((7, 0), np.int32), wide[2]],
+        np.empty((3, 0, 5), np.int32),
+        [np.asfortranarray(wide[0]), wide[1]],
+    ]
+
+    @bivouac.pipeline_def(batch_size=4, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def graph() -> Any:
+        return fn.external_source(source=iter(batches))
+
+    pipe = graph()
+    for batch in batches:
+        (output,) = pipe.run()
+        assert len(output) == len(batch)
+        for got, want in zip(output.views(), batch):
+            assert got.dtype == np.int32
+            np.testing.assert_array_equal(got, want)
+    with pytest.raises(StopIteration):
+        pipe.run()
+
+
+def test_memory_that_cannot_be_read_goes_by_an_arena(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that forbids it: the first feed finds out, and the others do not try."""
+
+    def refused(_: Any) -> dict[str, Any]:
+        return {"address": 8, "token": "00" * 16}
+
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def graph() -> Any:
+        return fn.external_source(source=lambda i: np.full((2, 4), i, np.int32))
+
+    pipe = graph()
+    monkeypatch.setattr(_rooms, "argument", refused)
+    for i in range(5):
+        assert (np.asarray(pipe.run()[0].as_array()) == i).all()
+        assert not pipe._remote._reads
