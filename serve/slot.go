@@ -19,6 +19,9 @@ const mostHeld = 64
 // too small for the next batch is dropped, and its number is not used again.
 type slots struct {
 	most int // that may be held
+	// op, what and remedy are for errors: the call, what the client holds, and what it can do.
+	op, what, remedy string
+
 	last int64
 	all  map[int64]*slot
 	gone []int64 // that the client was not told of yet
@@ -53,10 +56,8 @@ func (s *slots) admit() error {
 	if n < s.most {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Exhausted, Op: "serve.pipeline.run", Subject: "batches",
-		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(n),
-		Remedy: "let go of batches, copy what is needed longer, or let the program hold more " +
-			"(hold of pipeline.open, most_held in Python)"}
+	return &errs.Error{Kind: errs.Exhausted, Op: s.op, Subject: s.what,
+		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(n), Remedy: s.remedy}
 }
 
 // take returns a free slot of at least n bytes, and its file if the client does not have it yet.
@@ -76,11 +77,11 @@ func (s *slots) take(n int64) (number int64, of *slot, file *os.File, err error)
 	}
 	size := pageUp(max(1, n+n/8))
 	if err := checkRoom(size); err != nil {
-		return 0, nil, nil, errs.Wrap("serve.pipeline.run", "", err)
+		return 0, nil, nil, errs.Wrap(s.op, "", err)
 	}
 	file, mem, err := sharedMemory("bivouac-slot", size)
 	if err != nil {
-		return 0, nil, nil, errs.Wrap("serve.pipeline.run", "", err)
+		return 0, nil, nil, errs.Wrap(s.op, "", err)
 	}
 	if s.all == nil {
 		s.all = map[int64]*slot{}
@@ -134,40 +135,49 @@ type slotOutput struct {
 func (p *piped) hand(b *pipeline.Batch) (reply, error) {
 	s := &p.slots
 	h := slotBatch{Epoch: b.Epoch, Index: b.Index, Position: b.Position}
-	var copies [][2]int64 // place in the slot, size
-	at := int64(0)
-	for _, o := range b.Outputs {
-		n := o.NumSamples()
-		out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim, Offset: at}
-		from, to := extent(o)
-		if o.Uniform() {
-			out.Shape = append([]int{}, o.Shape(0)...)
-		} else {
-			for i := range n {
-				out.Offsets = append(out.Offsets, at+int64(o.Offsets[i]-from))
-			}
-			out.Dims = o.Dims
-		}
-		copies = append(copies, [2]int64{at, int64(to - from)})
-		at = (at + int64(to-from) + alignment - 1) &^ (alignment - 1)
-		h.Outputs = append(h.Outputs, out)
-	}
-	number, to, file, err := s.take(at)
+	outputs, size := laidOut(b.Outputs)
+	number, to, file, err := s.take(size)
 	if err != nil {
 		return reply{}, err
 	}
-	var pieces []copying
-	for i, o := range b.Outputs {
-		from, end := extent(o)
-		pieces = cutCopy(pieces, to.mem[copies[i][0]:][:copies[i][1]], o.Data[from:end])
-	}
-	copyAll(pieces)
+	to.fill(outputs, b.Outputs)
 	to.held, h.flight = true, p.flight()
+	h.Outputs = outputs
 	h.Slot, h.Bytes, h.New = number, len(to.mem), file != nil
 	h.Gone, s.gone = s.gone, nil
 	r, err := answer(&h)
 	r.file = file
 	return r, err
+}
+
+// laidOut returns where batches lie in a slot, and how large the slot must be.
+func laidOut(batches []*tensor.Batch) (outputs []slotOutput, size int64) {
+	for _, o := range batches {
+		n := o.NumSamples()
+		out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim, Offset: size}
+		from, to := extent(o)
+		if o.Uniform() {
+			out.Shape = append([]int{}, o.Shape(0)...)
+		} else {
+			for i := range n {
+				out.Offsets = append(out.Offsets, size+int64(o.Offsets[i]-from))
+			}
+			out.Dims = o.Dims
+		}
+		size = (size + int64(to-from) + alignment - 1) &^ (alignment - 1)
+		outputs = append(outputs, out)
+	}
+	return outputs, size
+}
+
+// fill copies batches to their places.
+func (t *slot) fill(outputs []slotOutput, batches []*tensor.Batch) {
+	var pieces []copying
+	for i, o := range batches {
+		from, end := extent(o)
+		pieces = cutCopy(pieces, t.mem[outputs[i].Offset:][:end-from], o.Data[from:end])
+	}
+	copyAll(pieces)
 }
 
 // extent returns where the samples of a batch lie in its data.

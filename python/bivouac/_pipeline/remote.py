@@ -8,58 +8,21 @@ from __future__ import annotations
 
 import base64
 import collections
-import ctypes
 import functools
-import mmap
 import os
-import weakref
 from typing import Any
 
 import numpy as np
 
 from bivouac import _client, _dtypes, errors
-from bivouac._arena import Copy, map_memory
+from bivouac._arena import Copy
 from bivouac._call import Call
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
+from bivouac._slots import Slots
 
 __all__ = ["Remote"]
 
 _ALIGN = 64
-
-
-class _Slots:
-    """The memory of batches, as the side-car numbers it."""
-
-    def __init__(self) -> None:
-        self._maps: dict[int, mmap.mmap] = {}
-        self._held: dict[int, Any] = {}
-        self._freed: collections.deque[int] = collections.deque()
-
-    def freed(self) -> list[int]:
-        """Return the slots that no view has any more. They are the side-car's again."""
-        freed: list[int] = []
-        while self._freed:
-            slot = self._freed.popleft()
-            self._held.pop(slot, None)
-            freed.append(slot)
-        return freed
-
-    def unsent(self, freed: list[int]) -> None:
-        """Take back slots of a call that was not sent."""
-        self._freed.extend(freed)
-
-    def memory(self, call: Call, value: dict[str, Any]) -> Any:
-        """Return the memory of a batch. It is held until the last view of it is gone."""
-        slot, size = value["slot"], value["bytes"]
-        for number in value.get("gone", []):
-            self._maps.pop(number, None)
-        if call.fds:
-            self._maps[slot] = map_memory(call.fds, size)
-        memory = (ctypes.c_ubyte * size).from_buffer(self._maps[slot])
-        # The callback only appends, so that it never blocks in a collection.
-        append = self._freed.append
-        self._held[slot] = weakref.ref(memory, lambda _: append(slot))
-        return memory
 
 
 class Remote:
@@ -81,7 +44,7 @@ class Remote:
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
         self.consumer: str = value["consumer"]  # data of an iterator in the state
-        self._slots = _Slots()
+        self._slots = Slots()
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
         self._failed = False
