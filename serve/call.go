@@ -121,6 +121,7 @@ func ops() map[string]func(*call) (reply, error) {
 		"dynamic.state":    withReader(noArguments, dynamicState),
 		"dynamic.restore":  withReader(readStateText, dynamicRestore),
 		"dynamic.enable":   withReader(noArguments, dynamicEnable),
+		"dynamic.begun":    withReader(noArguments, dynamicBegun),
 		"dynamic.metadata": withReader(noArguments, dynamicMetadata),
 		"dynamic.close":    dynamicCloseReader,
 	}

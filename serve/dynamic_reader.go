@@ -170,6 +170,11 @@ func dynamicEnable(_ *call, r *dynamicReader, _ struct{}) (reply, error) {
 	return nothing(r.EnableCheckpointing())
 }
 
+// dynamicBegun answers whether an iteration has begun.
+func dynamicBegun(_ *call, r *dynamicReader, _ struct{}) (reply, error) {
+	return answer(map[string]bool{"begun": r.Begun()})
+}
+
 // dynamicMetadata answers with the sizes of a data set.
 func dynamicMetadata(k *call, r *dynamicReader, _ struct{}) (reply, error) {
 	m, err := r.Metadata(k.ctx)

@@ -341,7 +341,9 @@ class Batch(Operands):
         found = self._samples.get(i)
         if found is None:
             if self._list is not None:
-                found = Tensor._local(self._list.at(i), self._layout or "", self._dtype)
+                dense = self._list._dense
+                view = self._list.at(i) if dense is None else dense[i, ...]
+                found = Tensor._local(np.asarray(view), self._layout or "", self._dtype)
                 found._external = self._external
             else:
                 session, scope = _session.current(), context.scope()

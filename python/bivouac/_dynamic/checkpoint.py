@@ -340,7 +340,7 @@ def _files(pattern: str) -> Iterator[tuple[int, str]]:
             yield int(found[1]), path
             continue
         number = _number(path[len(before) : len(path) - len(after)])
-        if number is not None and pattern.format(seq=number) == path:
+        if number is not None and number >= 0 and pattern.format(seq=number) == path:
             yield number, path
 
 

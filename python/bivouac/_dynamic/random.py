@@ -9,8 +9,9 @@ import threading
 from typing import Any, final
 
 from bivouac import errors
+from bivouac._pipeline.refusals import WrongType
 
-__all__ = ["RNG", "RNGState", "draw", "get_default_rng", "set_seed"]
+__all__ = ["RNG", "State", "draw", "get_default_rng", "set_seed"]
 
 _WORDS = 7  # that a call draws: they are the state of its own generator
 _64 = (1 << 64) - 1
@@ -35,8 +36,8 @@ def _block(key: int, counter: int) -> tuple[int, int, int, int]:
     return c0, c1, c2, c3
 
 
-class RNGState:
-    """An RNGState is the state of an RNG. `str` is its text, which `set_state` takes too."""
+class State:
+    """A State is the state of an RNG. `str` is its text, which `set_state` takes too."""
 
     __slots__ = ("_text",)
 
@@ -47,10 +48,10 @@ class RNGState:
         return self._text
 
     def __repr__(self) -> str:
-        return f"RNGState({self._text!r})"
+        return f"State({self._text!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, (RNGState, str)) and str(other) == self._text
+        return isinstance(other, (State, str)) and str(other) == self._text
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -111,7 +112,7 @@ class RNG:
         return RNG(state=self.get_state())
 
     @property
-    def state(self) -> RNGState:
+    def state(self) -> State:
         """The state. Setting it moves the generator; see `set_state`."""
         return self.get_state()
 
@@ -119,10 +120,10 @@ class RNG:
     def state(self, value: Any) -> None:
         self.set_state(value)
 
-    def get_state(self, *, cuda_stream: Any = None) -> RNGState:
+    def get_state(self, *, cuda_stream: Any = None) -> State:
         """Return the state."""
         del cuda_stream
-        return RNGState(self._state())
+        return State(self._state())
 
     def _state(self) -> str:
         counter = self._at >> 2
@@ -130,6 +131,12 @@ class RNG:
 
     def set_state(self, value: Any) -> None:
         """Move the generator to a state, or to the text of one."""
+        if isinstance(value, (bytes, bytearray)):
+            value = value.decode("latin-1")
+        if not isinstance(value, (State, str)):
+            raise WrongType(
+                subject="state of an RNG", want="a state or its text", got=type(value).__name__
+            )
         found = _text.fullmatch(str(value))
         if found is None:
             raise errors.Invalid(

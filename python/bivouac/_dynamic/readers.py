@@ -184,9 +184,12 @@ class Reader:
                 )
             return held
         session = _session.current()
-        value = session.link.call(
-            "dynamic.reader", graph=self._message, checkpointing=self._checkpointing or None
-        )
+        try:
+            value = session.link.call(
+                "dynamic.reader", graph=self._message, checkpointing=self._checkpointing or None
+            )
+        except errors.BivouacError as err:
+            raise of_call(err) from None
         self._open = _Open(session, value["reader"])
         return self._open
 
@@ -196,7 +199,10 @@ class Reader:
         call = self._call
         if call is not None:
             call._until(lambda: call._outcome is not None, None)
-        return held.session.link.call(f"dynamic.{op}", reader=held.number, **args)
+        try:
+            return held.session.link.call(f"dynamic.{op}", reader=held.number, **args)
+        except errors.BivouacError as err:
+            raise of_call(err) from None
 
     # Checkpoints.
 
@@ -343,7 +349,6 @@ class Reader:
         self._opened()
         if self._checkpointing and not self._begun:
             self._ask("enable")
-        self._begun = True
 
     def _next(self, epoch: int, size: int | None) -> Any:
         """Return the outputs of the next batch or sample, or None at the end of the epoch.
@@ -372,7 +377,9 @@ class Reader:
         try:
             value = call.result()
         except errors.BivouacError as err:
+            self._begun = self._begun or self._ask("begun")["begun"]
             raise of_call(err) from None
+        self._begun = True
         if value.get("ended"):
             return None
         handles = [Handle(session, self._first + i) for i in range(value["outputs"])]

@@ -165,7 +165,9 @@ class Tensor(Operands):
 
             self._dtype = dtypes.of_numpy(_dtypes.numpy_dtype(found.dtype))
         if found.elements is not None:
-            self._array = found.elements.at(0)
+            dense = found.elements._dense
+            assert dense is not None
+            self._array = dense[0, ...]
 
     def _elements(self) -> Array:
         """Wait for the elements."""
