@@ -205,6 +205,9 @@ func stacked(ctx context.Context, b *dynamic.Batch) dynamicValue {
 	if err != nil {
 		return dynamicValue{err: err}
 	}
+	if len(t.Shape) == 1 { // of scalars, as in DALI
+		t.Layout = "N"
+	}
 	return dynamicValue{value: dynamic.TensorOf(t)} // a copy: the memory of the batch may go back
 }
 

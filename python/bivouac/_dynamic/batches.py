@@ -180,7 +180,7 @@ class Batch(Operands):
             raise errors.Invalid(subject="dtype", want="a type for an empty Batch", got="none")
         self._n = len(tensors)
         if not tensors:
-            empty = TensorListCPU(np.zeros((0, 0), dtypes.numpy_of(dtype)))
+            empty = TensorListCPU(np.zeros((0,), dtypes.numpy_of(dtype)))
             self._hold(empty)
         elif all(t._array is not None for t in tensors):
             views = [t._elements() for t in tensors]
@@ -393,7 +393,11 @@ class Batch(Operands):
     def _stacked(self, pad: bool) -> Tensor:
         """Return the samples as one Tensor, with the samples along a new first axis."""
         whole: Batch = self
-        if not self._is_dense():
+        if self._list is None and pad:
+            from bivouac._dynamic import calls
+
+            whole = calls.call("pad", self)
+        elif self._list is not None and not self._is_dense():
             if not pad:
                 raise errors.Invalid(
                     subject="batch",
@@ -405,7 +409,8 @@ class Batch(Operands):
             whole = calls.call("pad", self)
         if whole._list is not None:
             stacked = whole._list.as_tensor()
-            return Tensor._local(stacked._array, stacked.layout(), whole._dtype)
+            layout = stacked.layout() or ("N" if whole.ndim == 0 else "")
+            return Tensor._local(stacked._array, layout, whole._dtype)
         session, scope = _session.current(), context.scope()
         made = Handle(session, session.number())
         session.note([4, made.number, whole._in(session, scope).number], scope)

@@ -139,7 +139,7 @@ class DType:
         found = _by_name.get(name)
         if found is None:
             names = ", ".join(_by_name)
-            raise errors.Invalid(subject="name of a type", want=f"one of {names}", got=repr(name))
+            raise errors.NotFound(subject="type", want=f"one of {names}", got=repr(name))
         return found
 
 

@@ -16,6 +16,7 @@ __all__ = ["fill"]
 
 _ROOT = "bivouac.dynamic"
 _LEFT_OUT = ("_augment", "_conditional", "hidden")  # modules
+_NOT_CALLS = ("external_source", "python_function", "constant")
 _OWN_FILES = ("random",)  # modules that have a file
 
 
@@ -42,7 +43,7 @@ def _name(schema: Schema) -> str | None:
     """Return the name of an operator in its module, or None if dynamic mode does not have it."""
     if schema.reader:
         return schema.class_name
-    if schema.stateful and not schema.random:
+    if schema.name in _NOT_CALLS:
         return None
     return schema.function
 

@@ -18,9 +18,6 @@ class Operands:
 
     __slots__ = ()
 
-    __array_priority__ = 1000  # numpy's arrays leave the operation to this class
-    __array_ufunc__ = None
-
     def __add__(self, other: Any) -> Any:
         return _apply("add", self, other)
 

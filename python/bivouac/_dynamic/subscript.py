@@ -42,10 +42,7 @@ def apply(value: Any, index: Any) -> Any:
                 if end is not None:
                     given[f"{name}_{axis}"] = _number(end)
         else:
-            at = _number(r)
-            if shape is not None and isinstance(at, int) and not -shape[axis] <= at < shape[axis]:
-                raise IndexError(f"index {at} is out of range for axis {axis} of {shape[axis]}")
-            given[f"at_{axis}"] = at
+            given[f"at_{axis}"] = _number(r)
         axis += 1
     return calls.call("_tensor_subscript", value, **given)
 

@@ -26,7 +26,8 @@ def of_batch(samples: Sequence[np.ndarray[Any, Any]], dtype: DType, layout: str 
 
 
 def _elements(array: np.ndarray[Any, Any]) -> str:
-    return np.array2string(array).replace("\n", "\n    ")
+    text = np.array2string(array).replace("\n", "\n    ")
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
 def _listed(
