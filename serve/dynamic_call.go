@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
@@ -67,7 +68,7 @@ const (
 	callAt               // [1, number, batch, sample]
 	callSelect           // [2, number, batch, [samples]]
 	callBatch            // [3, number, [tensors], layout]
-	callStack            // [4, number, batch]
+	callStack            // [4, number, batch, pad]
 	callBroadcast        // [5, number, tensor, samples]
 	callPut              // [6, number, batched, dtype, layout, [shapes], data]
 )
@@ -98,9 +99,9 @@ func (d *dynamics) makeCalls(ctx context.Context, text []byte) error {
 		case callBatch:
 			d.callBatch(c)
 		case callStack:
-			number, base := c.integer(), d.batchOf(c.integer())
+			number, base, pad := c.integer(), d.batchOf(c.integer()), c.integer() != 0
 			if c.err == nil {
-				d.view(number, base, func(b *dynamic.Batch) dynamicValue { return stacked(d.ctx, b) })
+				d.view(number, base, func(b *dynamic.Batch) dynamicValue { return stacked(ctx, b, pad) })
 			}
 		case callBroadcast:
 			d.callBroadcast(c)
@@ -199,8 +200,14 @@ func (d *dynamics) view(number int64, base dynamicValue, make func(*dynamic.Batc
 	d.put(number, base)
 }
 
-// stacked returns the samples of a batch as one Tensor. It waits for them.
-func stacked(ctx context.Context, b *dynamic.Batch) dynamicValue {
+// stacked returns the samples of a batch as one Tensor. It waits for them. With pad, samples of
+// other extents become as large as the largest ones.
+func stacked(ctx context.Context, b *dynamic.Batch, pad bool) dynamicValue {
+	shapes := b.Shapes()
+	differ := slices.ContainsFunc(shapes, func(s tensor.Shape) bool { return !slices.Equal(s, shapes[0]) })
+	if pad && differ {
+		b = dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "pad", Inputs: []dynamic.Value{b}})
+	}
 	t, err := b.Stack(ctx)
 	if err != nil {
 		return dynamicValue{err: err}

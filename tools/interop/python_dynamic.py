@@ -292,7 +292,8 @@ class Program:
         r, dyn = self.r, self.dyn
         a = self.pick()
         if self.batched:
-            self.seen.append(self.describe(dyn.tensor(a, pad=r.random() < 0.5)))
+            made = dyn.tensor(a, pad=r.random() < 0.5).evaluate()
+            self.seen.append(self.describe(made))
             self.numbers.append(dyn.as_batch(a, dtype=r.choice([dyn.float32, dyn.int32])))
         else:
             self.numbers.append(dyn.tensor(a, dtype=dyn.float32))

@@ -392,29 +392,20 @@ class Batch(Operands):
 
     def _stacked(self, pad: bool) -> Tensor:
         """Return the samples as one Tensor, with the samples along a new first axis."""
-        whole: Batch = self
-        if self._list is None and pad:
-            from bivouac._dynamic import calls
-
-            whole = calls.call("pad", self)
-        elif self._list is not None and not self._is_dense():
-            if not pad:
-                raise errors.Invalid(
-                    subject="batch",
-                    want="samples of one shape, or pad=True",
-                    got=f"the shapes {sorted(set(self.shape))}",
-                )
-            from bivouac._dynamic import calls
-
-            whole = calls.call("pad", self)
-        if whole._list is not None:
-            stacked = whole._list.as_tensor()
-            layout = stacked.layout() or ("N" if whole.ndim == 0 else "")
-            return Tensor._local(stacked._array, layout, whole._dtype)
+        if self._list is not None and self._is_dense():
+            stacked = self._list.as_tensor()
+            layout = stacked.layout() or ("N" if self.ndim == 0 else "")
+            return Tensor._local(stacked._array, layout, self._dtype)
+        if self._list is not None and not pad:
+            raise errors.Invalid(
+                subject="batch",
+                want="samples of one shape, or pad=True",
+                got=f"the shapes {sorted(set(self.shape))}",
+            )
         session, scope = _session.current(), context.scope()
         made = Handle(session, session.number())
-        session.note([4, made.number, whole._in(session, scope).number], scope)
-        return Tensor._remote(made, whole._dtype)
+        session.note([4, made.number, self._in(session, scope).number, int(pad)], scope)
+        return Tensor._remote(made, self._dtype)
 
     def _is_dense(self) -> bool:
         """Report whether all samples have one shape."""
