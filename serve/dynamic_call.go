@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -19,8 +18,10 @@ import (
 // dynamicOperator is an operator with its constants, which many calls have.
 type dynamicOperator struct {
 	dali.OperatorCall
-	outputs int
-	err     error // why it cannot be called
+	prepared *dynamic.Prepared
+	plain    any // Call.Args of a call without values
+	outputs  int
+	err      error // why it cannot be called
 }
 
 // addOperators takes the operators that calls of a group name first.
@@ -42,6 +43,8 @@ func (d *dynamics) addOperators(text []byte) error {
 			return wrongArgument("outputs", "0 to "+strconv.Itoa(mostOutputs), strconv.Itoa(a.Outputs))
 		}
 		o.OperatorCall, o.err = parseOperator(a.Graph)
+		o.prepared = dynamic.Prepare(o.Args, o.Values...)
+		o.plain = o.prepared.With()
 		d.operators[a.Operator] = o
 	}
 	return nil
@@ -167,13 +170,9 @@ func (d *dynamics) callOperator(ctx context.Context, c *cursor) {
 		return
 	}
 	call.Op, call.Inputs = o.Name, inputs[:o.Inputs:o.Inputs]
-	call.Args = o.Args
+	call.Args = o.plain
 	if len(o.Values) > 0 {
-		set := maps.Clone(o.Args)
-		for i, name := range o.Values {
-			set[name] = inputs[o.Inputs+i]
-		}
-		call.Args = set
+		call.Args = o.prepared.With(inputs[o.Inputs:]...)
 	}
 	made := dynamic.Invoke(ctx, call)
 	d.mu.Lock()

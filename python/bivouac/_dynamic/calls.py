@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import warnings
 from typing import Any
@@ -21,7 +22,7 @@ from bivouac._pipeline.refusals import WrongType, nearest
 from bivouac._pipeline.schemas import Parameter
 from bivouac._pipeline.tensors import TensorListCPU
 
-__all__ = ["Operator", "call", "operator", "place"]
+__all__ = ["Operator", "call", "handle_of", "invoke", "operator", "place"]
 
 _ARGUMENT_TYPES = {"bool": dtypes.bool, "int": dtypes.int32, "float": dtypes.float32}
 _LEFT_OUT = frozenset(("bytes_per_sample_hint", "preserve", "name"))
@@ -80,39 +81,15 @@ class Operator:
                 fed[key] = value
             else:
                 self._separate(key, value, fixed, fed)
-        draw = None
-        if schema.random:
-            draw = random.draw(rng)
         session = _session.current()
         scope = context.scope()
         given: list[Handle] = [handle_of(value, session, scope) for value in values]
         names = tuple(fed)
         for key in names:
             given.append(self._argument(key, fed[key], session, scope))
-        number, outputs = self._find(session, fixed, len(values), names)
-        if outputs == 0:
-            outputs = 1
-        first = session.number(outputs)
-        note: list[Any] = [
-            0, number, first, batch_size or 0, [h.number for h in given], session.site(place()),
-        ]  # fmt: skip
-        if draw is not None:
-            note.append(draw)
-        made = [Handle(session, first + i) for i in range(outputs)]
-        session.note(note, scope)
-        hint = self._hint(fixed)
-        results: list[Any] = []
-        for handle in made:
-            if batch_size is None:
-                results.append(Tensor._remote(handle, hint))
-            else:
-                results.append(Batch._remote(handle, batch_size, hint))
-        if scope.mode == "sync":
-            for result in results:
-                result.evaluate()
-        if outputs == 1:
-            return results[0]
-        return tuple(results)
+        draw = random.draw(rng) if schema.random else None
+        found = self._find(session, fixed, len(values), names)
+        return invoke(session, scope, found, given, batch_size, draw, self._hint(fixed))
 
     def _unknown(self, key: str) -> WrongType:
         return WrongType(
@@ -157,6 +134,17 @@ class Operator:
             key = found = None
         if found is not None:
             return found
+        return self._add(session, key, fixed, positional, names)
+
+    def _add(
+        self,
+        session: Session,
+        key: Any,
+        fixed: dict[str, Any],
+        positional: int,
+        names: tuple[str, ...],
+    ) -> tuple[int, int]:
+        """Add the operator with these constants."""
         for name in self.required:
             if name not in fixed and name not in names:
                 raise WrongType(
@@ -246,6 +234,46 @@ def _agree(batch_size: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return found
 
 
+def invoke(
+    session: Session,
+    scope: Scope,
+    operator: tuple[int, int],
+    inputs: list[Handle],
+    batch_size: int | None,
+    draw: str | None = None,
+    hint: dtypes.DType | None = None,
+) -> Any:
+    """Note a call, and return its value, or a tuple of its values.
+
+    Args:
+      session: where the call is noted.
+      scope: how it is computed.
+      operator: the number and the outputs of the operator with its constants.
+      inputs: the inputs, and then the arguments that may differ per sample.
+      batch_size: of the outputs; None for Tensors.
+      draw: the state of the generator before the call.
+      hint: the type of the outputs, if it is known.
+    """
+    number, outputs = operator
+    first = session.number(outputs)
+    note: list[Any] = [
+        0, number, first, batch_size or 0, [h.number for h in inputs], session.site(place()),
+    ]  # fmt: skip
+    if draw is not None:
+        note.append(draw)
+    made = [Handle(session, first + i) for i in range(outputs)]
+    session.note(note, scope)
+    results: list[Any]
+    if batch_size is None:
+        results = [Tensor._remote(handle, hint) for handle in made]
+    else:
+        results = [Batch._remote(handle, batch_size, hint) for handle in made]
+    if scope.mode == "sync":
+        for result in results:
+            result.evaluate()
+    return results[0] if outputs == 1 else tuple(results)
+
+
 def handle_of(value: Any, session: Session, scope: Scope) -> Handle:
     """Return the number of a value in the side-car. What is no value becomes one."""
     if isinstance(value, (Tensor, Batch)):
@@ -258,9 +286,18 @@ def handle_of(value: Any, session: Session, scope: Scope) -> Handle:
 def place() -> tuple[str, int]:
     """Return the file and line of the program that makes a call."""
     frame = sys._getframe(1)
-    while frame.f_globals.get("__name__", "").startswith(_PACKAGE) and frame.f_back is not None:
+    while True:
+        name = frame.f_code.co_filename
+        if name not in _own:
+            inside = frame.f_globals.get("__name__", "").startswith(_PACKAGE)
+            _own[name] = inside and os.path.isfile(name)
+        if not _own[name] or frame.f_back is None:
+            return name, frame.f_lineno
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+
+
+_own: dict[str, bool] = {}
+"""Whether files, by their names, are of this package."""
 
 
 @functools.lru_cache(maxsize=None)

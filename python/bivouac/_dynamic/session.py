@@ -28,8 +28,8 @@ from bivouac._slots import Slots
 
 __all__ = ["Fetched", "Handle", "Session", "current"]
 
-_MOST = 64  # calls that are noted
-_PAUSE = 200e-6  # seconds after which noted calls are sent with the next call
+_MOST = 128  # calls that are noted
+_PAUSE = 2e-3  # seconds after which noted calls are sent with the next call
 _UNREAD = 256  # groups after which the program waits for the side-car
 _INLINE = 2048  # bytes of an array that travel within a group
 _OPERATORS = 4096  # operators with their constants that are remembered
