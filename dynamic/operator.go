@@ -160,7 +160,7 @@ func (a *arguments) build() (set map[string]op.Argument, names []string, err err
 		return nil, nil, err
 	}
 	if b, ok := args.(*bound); ok {
-		return set, b.names, nil // the constants of Prepare do not change
+		return set, b.names, nil // the constants do not change
 	}
 	for name, arg := range set {
 		if v := reflect.ValueOf(arg.Const); a.fields == nil && arg.From == nil && v.Kind() == reflect.Slice {

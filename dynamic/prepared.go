@@ -9,18 +9,26 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Prepared are constant arguments that many calls of an operator have. A call with them costs less
-// than one with op.Args, which are looked at in every call. Several goroutines may use it.
-type Prepared struct {
+// prepared are constant arguments that many calls have.
+type prepared struct {
 	set   map[string]op.Argument
 	names []string // of the arguments that differ per sample, in the order of the values
 	text  string
 }
 
-// Prepare returns the arguments of calls: constants, which must not change afterwards, and the
-// names of arguments whose values each call gives.
-func Prepare(constants op.Args, names ...string) *Prepared {
-	p := &Prepared{set: map[string]op.Argument{}, names: slices.Clone(names)}
+// bound are the arguments of one call.
+type bound struct {
+	*prepared
+	values []Value
+}
+
+// Prepare returns a function that makes the Args of many calls with the constants of c.Args, an
+// op.Args, which must not change afterwards. The function takes the values of the named arguments,
+// in the order of the names. Such calls cost less than calls with op.Args, which are looked at in
+// every call. Several goroutines may use the function.
+func (c *Call) Prepare(names ...string) func(values ...Value) any {
+	p := &prepared{set: map[string]op.Argument{}, names: slices.Clone(names)}
+	constants, _ := c.Args.(op.Args)
 	for name, v := range constants {
 		p.set[name] = op.Argument{Const: v}
 	}
@@ -32,16 +40,7 @@ func Prepare(constants op.Args, names ...string) *Prepared {
 		fmt.Fprintf(&text, "%s=? ", name)
 	}
 	p.text = "prepared " + text.String()
-	return p
-}
-
-// With returns Call.Args for a call with these values, in the order of the names.
-func (p *Prepared) With(values ...Value) any { return &bound{p, values} }
-
-// bound are the arguments of one call.
-type bound struct {
-	*Prepared
-	values []Value
+	return func(values ...Value) any { return &bound{p, values} }
 }
 
 // arguments returns the arguments by name.

@@ -10,6 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+func prepare(constants op.Args, names ...string) func(...dynamic.Value) any {
+	return (&dynamic.Call{Args: constants}).Prepare(names...)
+}
+
 // TestPrepared is that calls with prepared arguments give what calls with plain ones give, with and
 // without values, in every mode, and in a loop.
 func TestPrepared(t *testing.T) {
@@ -23,8 +27,8 @@ func TestPrepared(t *testing.T) {
 	for _, mode := range []dynamic.Mode{dynamic.Deferred, dynamic.Eager, dynamic.Sync} {
 		ctx := dynamic.WithMode(context.Background(), mode)
 		for i, args := range [][2]any{
-			{crop, dynamic.Prepare(crop).With()},
-			{plain, dynamic.Prepare(crop, "crop_pos_x").With(at)},
+			{crop, prepare(crop)()},
+			{plain, prepare(crop, "crop_pos_x")(at)},
 		} {
 			var got [2]tensor.Tensor
 			for k, a := range args {
@@ -41,7 +45,7 @@ func TestPrepared(t *testing.T) {
 	}
 	ctx := context.Background()
 	loop, err := dynamic.Compile(ctx, nil, func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
-		return dynamic.Invoke(ctx, dynamic.Call{Op: "crop", Args: dynamic.Prepare(crop, "crop_pos_x").With(at),
+		return dynamic.Invoke(ctx, dynamic.Call{Op: "crop", Args: prepare(crop, "crop_pos_x")(at),
 			Inputs: []dynamic.Value{image}})
 	}, dynamic.LoopOptions{})
 	if err != nil {
@@ -53,14 +57,14 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestPreparedErrors is that a wrong argument and a wrong value are errors, which name the place that
-// the call has.
+// TestPreparedErrors is that a wrong argument and a wrong value are errors, which name the place of
+// the call.
 func TestPreparedErrors(t *testing.T) {
 	ctx := context.Background()
 	for _, args := range []any{
-		dynamic.Prepare(op.Args{"corp": 1}).With(),
-		dynamic.Prepare(nil, "crop_pos_x").With(),
-		dynamic.Prepare(nil, "crop_pos_x").With(nil),
+		prepare(op.Args{"corp": 1})(),
+		prepare(nil, "crop_pos_x")(),
+		prepare(nil, "crop_pos_x")(nil),
 	} {
 		v := dynamic.Invoke(ctx, dynamic.Call{Op: "crop", Args: args, Site: "train.py:42",
 			Inputs: []dynamic.Value{dynamic.TensorOf(tensor.New(tensor.Uint8, 4, 6, 3))}})[0]

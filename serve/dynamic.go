@@ -32,13 +32,13 @@ type dynamics struct {
 	slots   slots
 }
 
-// dynamicValue is a value, or why there is none.
+// dynamicValue is a value, or the error in its place.
 type dynamicValue struct {
 	value dynamic.Value
 	err   error
 }
 
-// begin makes the dynamic mode of a connection whose calls end with ctx.
+// newDynamics returns the dynamic mode of a connection whose calls end with ctx.
 func newDynamics(ctx context.Context) *dynamics {
 	d := &dynamics{ctx: ctx, contexts: map[contextKey]*dynamic.EvalContext{}, values: map[int64]dynamicValue{},
 		operators: map[int64]*dynamicOperator{}, readers: map[int64]*dynamicReader{},

@@ -18,10 +18,10 @@ import (
 // dynamicOperator is an operator with its constants, which many calls have.
 type dynamicOperator struct {
 	dali.OperatorCall
-	prepared *dynamic.Prepared
-	plain    any // Call.Args of a call without values
-	outputs  int
-	err      error // why it cannot be called
+	args    func(...dynamic.Value) any
+	plain   any // Call.Args of a call without values
+	outputs int
+	err     error // why it cannot be called
 }
 
 // addOperators takes the operators that calls of a group name first.
@@ -43,8 +43,8 @@ func (d *dynamics) addOperators(text []byte) error {
 			return wrongArgument("outputs", "0 to "+strconv.Itoa(mostOutputs), strconv.Itoa(a.Outputs))
 		}
 		o.OperatorCall, o.err = parseOperator(a.Graph)
-		o.prepared = dynamic.Prepare(o.Args, o.Values...)
-		o.plain = o.prepared.With()
+		o.args = (&dynamic.Call{Args: o.Args}).Prepare(o.Values...)
+		o.plain = o.args()
 		d.operators[a.Operator] = o
 	}
 	return nil
@@ -172,7 +172,7 @@ func (d *dynamics) callOperator(ctx context.Context, c *cursor) {
 	call.Op, call.Inputs = o.Name, inputs[:o.Inputs:o.Inputs]
 	call.Args = o.plain
 	if len(o.Values) > 0 {
-		call.Args = o.prepared.With(inputs[o.Inputs:]...)
+		call.Args = o.args(inputs[o.Inputs:]...)
 	}
 	made := dynamic.Invoke(ctx, call)
 	d.mu.Lock()

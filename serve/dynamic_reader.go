@@ -71,7 +71,9 @@ func takeReader(k *call, id int64) (*dynamicReader, error) {
 }
 
 // withReader makes a call of a function that uses a reader. read reads the other arguments.
-func withReader[A any](read func(*args) A, use func(*call, *dynamicReader, A) (reply, error)) func(*call) (reply, error) {
+func withReader[A any](
+	read func(*args) A, use func(*call, *dynamicReader, A) (reply, error),
+) func(*call) (reply, error) {
 	return func(k *call) (reply, error) {
 		id := k.args.id("reader")
 		a := read(k.args)

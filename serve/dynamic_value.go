@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// fetched is a value on its way to the client. Few bytes travel with the answer. More are in a slot,
-// unless the client wants a description alone.
+// fetched is a value on its way to the client. Few bytes travel with the answer. More bytes are in a
+// slot, unless the client wants a description alone.
 type fetched struct {
 	slotOutput
 	Batch bool    `json:"batch,omitempty"`
@@ -82,8 +82,8 @@ func elements(ctx context.Context, v dynamic.Value) (b *tensor.Batch, batch bool
 	return nil, false, &errs.Error{Kind: errs.Unsupported, Op: "serve.dynamic.run", Want: "a Tensor or a Batch"}
 }
 
-// putValue is a value whose elements are in an arena. It has a shape, of a Tensor or of a Batch with
-// the samples along the first axis, or samples.
+// putValue is a value whose elements are in an arena. It has samples, or a shape. A Batch with a
+// shape has its samples along the first axis.
 type putValue struct {
 	fedOutput
 	Number int64  `json:"number"`

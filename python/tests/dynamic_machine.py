@@ -181,7 +181,9 @@ class Machine:
 
     def do_files(self) -> list[str]:
         walked = os.walk(".")
-        return sorted(os.path.relpath(os.path.join(d, f), ".") for d, _, files in walked for f in files)
+        return sorted(
+            os.path.relpath(os.path.join(d, f), ".") for d, _, files in walked for f in files
+        )
 
     def end(self) -> dict[str, Any]:
         """Return what is left of the checkpoint in use."""
@@ -190,7 +192,12 @@ class Machine:
         except RuntimeError:
             text = None
         c = self.checkpoint
-        found = {"complete": c.is_complete, "loaded": c.is_loaded, "names": list(c.names), "json": text}
+        found = {
+            "complete": c.is_complete,
+            "loaded": c.is_loaded,
+            "names": list(c.names),
+            "json": text,
+        }
         while self.contexts:
             self.do_endcontext()
         return found

@@ -450,7 +450,9 @@ def main() -> int:
             if wrong or len(got) != len(want):
                 failed += 1
                 at = wrong[0] if wrong else min(len(got), len(want)) - 1
-                print(f"program {seed}: step {at}:\n  got  {got[at]!r:.400}\n  want {want[at]!r:.400}")
+                print(
+                    f"program {seed}: step {at}:\n  got  {got[at]!r:.400}\n  want {want[at]!r:.400}"
+                )
                 continue
             if a.text and resume(ours, b.text, a.args) != resume(theirs, a.text, a.args):
                 failed += 1

@@ -1,1 +1,1 @@
-"""The inside of `bivouac.dynamic`: values, calls of operators, and what they have in the side-car."""
+"""The inside of `bivouac.dynamic`: values and calls of operators."""

@@ -57,9 +57,7 @@ def from_python(data: Any, dtype: DType | None) -> tuple[Array, DType]:
     elif array.dtype == object:
         return _members(array)
     elif array.dtype.kind not in "biuf":
-        raise WrongType(
-            subject="data", want="numbers, booleans or arrays", got=type(data).__name__
-        )
+        raise WrongType(subject="data", want="numbers, booleans or arrays", got=type(data).__name__)
     return array, dtypes.of_numpy(array.dtype)
 
 

@@ -81,8 +81,6 @@ class Batch(Operands):
         "_samples", "_shapes",
     )  # fmt: skip
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(
         self,
         tensors: Any = None,
@@ -421,16 +419,16 @@ class Batch(Operands):
         if importlib.util.find_spec("torch") is None:
             raise RuntimeError("Batch.torch: torch is not installed")
         if copy is False and not self._is_dense():
-            raise errors.Invalid(subject="batch", want="samples of one shape, or copy", got="others")
+            raise errors.Invalid(
+                subject="batch", want="samples of one shape, or copy", got="others"
+            )
         return as_tensor(self, pad=pad).torch(bool(copy))
 
     def __repr__(self) -> str:
         return text.of_batch(self._elements().views(), self.dtype, self.layout)
 
 
-def batch(
-    tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None
-) -> Batch:
+def batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
     """Return a Batch with copies of samples.
 
     Args:

@@ -73,8 +73,8 @@ class Checkpoint:
 
         Args:
           op: a reader, an RNG, or an object with `get_state` and `set_state`.
-          name: the key. Without it the key is made of the number of objects before, so that a program
-            which registers the same objects in the same order finds their states.
+          name: the key. Without it the key is made of the number of objects before. So a program
+            that registers the same objects in the same order finds their states.
 
         Raises:
           ValueError: the name is empty or begins with "__op_".
@@ -196,7 +196,9 @@ class Checkpoint:
         extra = sorted(self._states.keys() - self._objects.keys())
         if extra:
             raise BrokenGraph(
-                subject="states", want="an object for each state", got=f"none for {', '.join(extra)}"
+                subject="states",
+                want="an object for each state",
+                got=f"none for {', '.join(extra)}",
             )
 
     def restore(self) -> None:
@@ -211,7 +213,9 @@ class Checkpoint:
         missing = sorted(self._objects.keys() - self._states.keys())
         if missing:
             raise BrokenGraph(
-                subject="objects", want="a state for each object", got=f"none for {', '.join(missing)}"
+                subject="objects",
+                want="a state for each object",
+                got=f"none for {', '.join(missing)}",
             )
         for key in list(self._pending):
             self._apply(key)
@@ -237,8 +241,8 @@ class Checkpoint:
     def save(self, filename: str) -> str:
         """Write the states to the file that a pattern names with the next number; return its path.
 
-        No file is replaced. A reader of the directory sees the whole file or none, and it is durable
-        when the call returns.
+        No file is replaced. A reader of the directory sees the whole file or none. The file is
+        durable when the call returns.
 
         Args:
           filename: a pattern with `{seq}`, such as "run/ckpt_{seq:04d}.json".
@@ -267,9 +271,7 @@ class Checkpoint:
         """
         found = sorted(_files(filename))
         if not found:
-            raise errors.NotFound(
-                subject=filename, want="a file that fits the pattern", got="none"
-            )
+            raise errors.NotFound(subject=filename, want="a file that fits the pattern", got="none")
         number, path = found[-1]
         with open(path, encoding="utf-8") as file:
             self.deserialize(file.read())

@@ -53,7 +53,7 @@ class DType:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: enum.Enum,
         bits: int,
         exponent_bits: int | None = None,
         significand_bits: int | None = None,
@@ -70,7 +70,9 @@ class DType:
         if kind is Kind.float:
             usual = _exponents.get(bits)
             if usual is None and not (exponent_bits and significand_bits):
-                raise errors.Invalid(subject="bits of a float", want="8, 16, 32 or 64", got=str(bits))
+                raise errors.Invalid(
+                    subject="bits of a float", want="8, 16, 32 or 64", got=str(bits)
+                )
             self.exponent_bits = exponent_bits or usual
             assert self.exponent_bits is not None
             self.significand_bits = significand_bits or bits - self.exponent_bits - 1
@@ -121,7 +123,7 @@ class DType:
 
         if "dtype" in kwargs:
             raise errors.Invalid(subject="dtype", want="no dtype: the type has one", got="another")
-        return tensor(data, *args, dtype=self, **kwargs)
+        return tensor(data, self, *args, **kwargs)
 
     @staticmethod
     def from_type_id(type_id: DALIDataType) -> DType:
@@ -189,8 +191,11 @@ def numpy_of(dtype: DType) -> np.dtype[Any]:
     if dtype.kind is Kind.enum:
         return np.dtype(np.int32)
     if dtype.type_id is None:
-        raise WrongType(subject="dtype", want="a type of elements that operators have", got=str(dtype))
-    return np.dtype(to_numpy_type(dtype.type_id))
+        raise WrongType(
+            subject="dtype", want="a type of elements that operators have", got=str(dtype)
+        )
+    found: np.dtype[Any] = np.dtype(to_numpy_type(dtype.type_id))
+    return found
 
 
 def of_numpy(dtype: np.dtype[Any]) -> DType:

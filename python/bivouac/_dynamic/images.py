@@ -42,7 +42,5 @@ def _path(path: Any) -> Tensor:
     try:
         name = os.fsencode(path)
     except TypeError:
-        raise WrongType(
-            subject="path", want="a str or a path", got=type(path).__name__
-        ) from None
+        raise WrongType(subject="path", want="a str or a path", got=type(path).__name__) from None
     return tensor(np.frombuffer(name, np.uint8))

@@ -145,7 +145,9 @@ class Reader:
                 )
             if isinstance(value, Batch):
                 raise errors.Invalid(
-                    subject=f"argument {name!r} of {self._display}", want="a constant", got="a Batch"
+                    subject=f"argument {name!r} of {self._display}",
+                    want="a constant",
+                    got="a Batch",
                 )
             if isinstance(value, (dtypes.DType, type)):
                 value = dtypes.dtype(value).type_id
@@ -155,7 +157,9 @@ class Reader:
         for param in schema.params.values():
             if param.required and param.name not in fixed:
                 raise WrongType(
-                    subject=f"argument {param.name!r} of {self._display}", want="a value", got="none"
+                    subject=f"argument {param.name!r} of {self._display}",
+                    want="a value",
+                    got="none",
                 )
         resolved = arguments.resolve(schema, self._display, fixed)
         args = arguments.encode(schema, self._display, resolved)
@@ -307,7 +311,9 @@ class Reader:
                     op=self._name, subject="capture", got="a reader with checkpointing"
                 )
             if size is None:
-                raise errors.Invalid(op=self._name, subject="capture", want="a batch_size", got="none")
+                raise errors.Invalid(
+                    op=self._name, subject="capture", want="a batch_size", got="none"
+                )
         if self._capture not in (None, capture):
             raise BrokenGraph(
                 op=self._name, want=f"capture={self._capture}, as before", got=f"capture={capture}"
@@ -336,10 +342,15 @@ class Reader:
         """Check the size of batches, and make the reader if there is none."""
         if size is not None:
             if not isinstance(size, int) or size < 1:
-                raise errors.Invalid(op=self._name, subject="batch_size", want="at least 1", got=str(size))
+                raise errors.Invalid(
+                    op=self._name, subject="batch_size", want="at least 1", got=str(size)
+                )
             if self._size is not None and size != self._size:
                 raise errors.Invalid(
-                    op=self._name, subject="batch_size", want=f"{self._size}, as before", got=str(size)
+                    op=self._name,
+                    subject="batch_size",
+                    want=f"{self._size}, as before",
+                    got=str(size),
                 )
             if self._most is not None and size > self._most:
                 raise errors.Invalid(
@@ -405,7 +416,7 @@ class Reader:
         return None
 
     def __call__(self, *, batch_size: int | None = None) -> Any:
-        """Return the next batch, or the next sample without a batch size. Epochs follow each other."""
+        """Return the next batch, or the next sample without a batch size, of any epoch."""
         self._use("calls")
         size = self._batch_size if batch_size is None else batch_size
         if self._calls is None:
@@ -430,5 +441,3 @@ def reader_class(name: str) -> type[Reader]:
         "__module__": ".".join(("bivouac.dynamic", *schema.module)),
     }
     return type(schema.class_name, (Reader,), body)
-
-

@@ -302,7 +302,9 @@ class Session:
         call.cancel_on_interrupt = True
         call.result()
 
-    def put(self, arrays: list[np.ndarray[Any, Any]], batch: bool, layout: str, scope: Scope) -> Handle:
+    def put(
+        self, arrays: list[np.ndarray[Any, Any]], batch: bool, layout: str, scope: Scope
+    ) -> Handle:
         """Copy arrays to the side-car, as a Batch or as a Tensor. Return the value."""
         self._check()
         dtype = arrays[0].dtype

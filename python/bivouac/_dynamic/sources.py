@@ -23,8 +23,8 @@ class ExternalSource:
     Args:
       source: a function of nothing, an iterable, an iterator, or a generator function.
       num_outputs: how many values an item has. More than one are a tuple.
-      cycle: what follows the end of an iterable: None, False or "no" ends; True or "quiet" begins it
-        again; "raise" begins it again after a StopIteration.
+      cycle: what follows the end of an iterable. None, False or "no" end the source; True or
+        "quiet" begin the iterable again; "raise" begins it again after a StopIteration.
       device: the CPU.
       layout, dtype: of the outputs: one for each, or one for all.
     """
@@ -108,7 +108,9 @@ class ExternalSource:
             data = (data,)
         elif not isinstance(data, Sequence) or len(data) != self._outputs:
             raise errors.Invalid(
-                subject="item of an ExternalSource", want=f"{self._outputs} outputs", got=repr(data)[:60]
+                subject="item of an ExternalSource",
+                want=f"{self._outputs} outputs",
+                got=repr(data)[:60],
             )
         made = [self._output(i, one, batch_size) for i, one in enumerate(data)]
         if len({type(one) for one in made}) > 1:

@@ -30,9 +30,7 @@ def _elements(array: np.ndarray[Any, Any]) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def _listed(
-    kind: str, lines: list[str], dtype: DType, layout: str | None, more: list[str]
-) -> str:
+def _listed(kind: str, lines: list[str], dtype: DType, layout: str | None, more: list[str]) -> str:
     lines = [*lines, f"dtype={dtype}"]
     if layout:
         lines.append(f'layout="{layout}"')

@@ -58,8 +58,6 @@ class Tensor(Operands):
 
     __slots__ = ("__weakref__", "_array", "_dtype", "_external", "_handle", "_layout", "_shape")
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(
         self,
         data: Any = None,
@@ -267,7 +265,7 @@ class Tensor(Operands):
         return (_CPU, 0)
 
     def torch(self, copy: bool = False) -> Any:
-        """Return the Tensor as a tensor of torch, which has the same memory unless `copy` is set."""
+        """Return a tensor of torch, which has the same memory unless `copy` is set."""
         try:
             import torch
         except ModuleNotFoundError:
@@ -325,9 +323,7 @@ def as_tensor(
     return _made(data, dtype, device, layout, pad, False)
 
 
-def _made(
-    data: Any, dtype: Any, device: Any, layout: str | None, pad: bool, copy: bool
-) -> Tensor:
+def _made(data: Any, dtype: Any, device: Any, layout: str | None, pad: bool, copy: bool) -> Tensor:
     from bivouac._dynamic.batches import Batch
 
     if isinstance(data, Batch):

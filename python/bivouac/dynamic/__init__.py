@@ -7,9 +7,9 @@
         images = dyn.resize(dyn.decoders.image(jpegs), size=[224, 224])
         train(images.torch(), labels.torch())
 
-The names are those of `nvidia.dali.experimental.dynamic`. Calls are computed in the side-car, in the
-background; what asks for elements, shapes or types of a value waits for it. Functions of operators
-are in the modules that `bivouac.fn` has.
+The names are those of `nvidia.dali.experimental.dynamic`. Calls are computed in the side-car, in
+the background; what asks for elements, shapes or types of a value waits for it. Functions of
+operators are in the modules that `bivouac.fn` has.
 """
 
 from __future__ import annotations
