@@ -113,6 +113,17 @@ func ops() map[string]func(*call) (reply, error) {
 		"pipeline.close":      pipelineClose,
 		"pipeline.dot":        pipelineDot,
 		"operator.outputs":    operatorOutputs,
+
+		"dynamic.run":      dynamicRun,
+		"dynamic.put":      dynamicPut,
+		"dynamic.reader":   dynamicOpenReader,
+		"dynamic.next":     withReader(readNextArgs, dynamicNext),
+		"dynamic.state":    withReader(noArguments, dynamicState),
+		"dynamic.restore":  withReader(readStateText, dynamicRestore),
+		"dynamic.enable":   withReader(noArguments, dynamicEnable),
+		"dynamic.begun":    withReader(noArguments, dynamicBegun),
+		"dynamic.metadata": withReader(noArguments, dynamicMetadata),
+		"dynamic.close":    dynamicCloseReader,
 	}
 }
 

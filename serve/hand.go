@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -90,20 +89,8 @@ func (p *piped) hand(b *pipeline.Batch) (reply, error) {
 			b.Detach(i)
 		}
 	}
-	s.batches++
-	var r reply
-	var sent []*os.File
-	for _, t := range append(own, common) {
-		if t == nil || t.batch == s.batches {
-			continue
-		}
-		t.batch = s.batches
-		h.Slots = append(h.Slots, slotUse{t.number, len(t.mem), t.file != nil})
-		if t.file != nil {
-			sent, t.file = append(sent, t.file), nil
-		}
-	}
-	h.Gone, s.gone = s.gone, nil
+	uses, sent := s.lend(append(own, common))
+	h.Slots, h.Gone, s.gone = uses, s.gone, nil
 	r, err := answer(&h)
 	r.files = sent
 	return r, err

@@ -173,7 +173,7 @@ func pipelineOpen(k *call) (reply, error) {
 	if hold < 0 {
 		return reply{}, wrongArgument("hold", "at least 1, or 0 for the default", strconv.Itoa(hold))
 	}
-	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld)}}
+	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld), op: "serve.pipeline.run", what: "batches", remedy: heldBatches}}
 	o.Memory = &p.slots
 	o.Log = slog.New(p)
 	o.Checkpoint, o.BeforeBatch = state, p.beforeBatch
@@ -203,6 +203,9 @@ func pipelineOpen(k *call) (reply, error) {
 	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
 		"begun": p.begun, "resets": p.resets, "warnings": append([]string{}, p.warned...)})
 }
+
+const heldBatches = "let go of batches, copy what is needed longer, or let the program hold more " +
+	"(hold of pipeline.open, most_held in Python)"
 
 // pipelineDot answers with a drawing of a graph, in the language of Graphviz.
 func pipelineDot(k *call) (reply, error) {

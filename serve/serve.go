@@ -47,7 +47,8 @@ func (o Options) withDefaults() Options {
 func Serve(ctx context.Context, conn *net.UnixConn, o Options) error {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}, ops: ops()}
+	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}, ops: ops(),
+		dynamics: newDynamics(ctx)}
 	stop := context.AfterFunc(ctx, func() { conn.CloseRead() }) //nolint:errcheck // then it is closed already
 	err := c.read(ctx)
 	stop()
@@ -66,6 +67,7 @@ type connection struct {
 
 	checkpointers checkpointers
 	pipelines     pipelines
+	dynamics      *dynamics
 	ops           map[string]func(*call) (reply, error)
 
 	working sync.WaitGroup // calls
@@ -86,6 +88,9 @@ func (c *connection) end(err error) {
 	}
 	if err := c.pipelines.close(); err != nil {
 		c.Log.Warn("pipeline closed with a failure", "error", err)
+	}
+	if err := c.dynamics.close(); err != nil {
+		c.Log.Warn("reader closed with a failure", "error", err)
 	}
 	c.arenas.freeAll()
 	c.out.finish()

@@ -219,26 +219,7 @@ class Instance:
     def _ask(self) -> int:
         """Return the number of outputs that the arguments or inputs ask for."""
         positional = sum(not edge.argument for edge in self.edges)
-        given: dict[str, Any] = {}
-        for arg in self.args:
-            param = self.schema.params.get(arg.name)
-            if param is None:
-                continue
-            if param.type == "features":
-                return len(arg.elements)
-            values = [e.values[0] for e in arg.elements] if arg.several else arg.values
-            given[arg.name] = list(values) if arg.several else values[0]
-        rule = self.schema.count
-        if rule is None:
-            return asked.outputs(self.message(-1))
-        number = rule.get("base", 0) + (positional if rule.get("per_input") else 0)
-        if "length" in rule:
-            number += len(given.get(rule["length"], ()))
-        for choice in rule.get("choices", ()):
-            flags = (self.schema.params[flag] for flag in choice["flags"])
-            if any(given.get(flag.name, flag.default) for flag in flags):
-                number += choice["adds"]
-        return int(number)
+        return asked.number(self.schema, self.args, positional, lambda: self.message(-1))
 
     def message(self, logical_id: int) -> message.Operator:
         """Return the operator as a message has it."""

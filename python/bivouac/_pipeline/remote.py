@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import base64
 import collections
-import ctypes
 import functools
-import mmap
 import os
-import weakref
 from typing import Any
 
 import numpy as np
@@ -21,66 +18,11 @@ from bivouac import _client, _dtypes, _pull, _rooms, errors
 from bivouac._arena import Copy, Lease
 from bivouac._call import Call
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
+from bivouac._slots import Slots
 
 __all__ = ["Remote"]
 
 _ALIGN = 64
-
-
-class _Slots:
-    """The memory of batches, as the side-car numbers it."""
-
-    def __init__(self) -> None:
-        self._maps: dict[int, mmap.mmap] = {}
-        self._held: dict[int, Any] = {}
-        self._taken: dict[int, Any] = {}  # of the batch that is being taken
-        self._freed: collections.deque[int] = collections.deque()
-
-    def freed(self) -> list[int]:
-        """Return the slots that no view has any more. They are the side-car's again."""
-        freed: list[int] = []
-        while self._freed:
-            slot = self._freed.popleft()
-            self._held.pop(slot, None)
-            freed.append(slot)
-        return freed
-
-    def unsent(self, freed: list[int]) -> None:
-        """Take back slots of a call that was not sent."""
-        self._freed.extend(freed)
-
-    def memories(self, call: Call, value: dict[str, Any]) -> dict[int, Any]:
-        """Return the memory of the slots of a batch.
-
-        Each is held until the last view of it is gone. A second call for one batch returns the same
-        memory, until `begin`.
-        """
-        for number in value.get("gone", []):
-            self._maps.pop(number, None)
-        new = 0
-        for use in value["slots"]:
-            slot, size = use["slot"], use["bytes"]
-            if use.get("new"):
-                if slot not in self._maps:
-                    self._maps[slot] = mmap.mmap(call.fds[new], size)
-                new += 1
-            if slot not in self._taken:
-                self._taken[slot] = (ctypes.c_ubyte * size).from_buffer(self._maps[slot])
-            # The callback only appends, so that it never blocks in a collection.
-            note = functools.partial(_note_freed, self._freed, slot)
-            self._held[slot] = weakref.ref(self._taken[slot], note)
-        while call.fds:
-            os.close(call.fds.pop())
-        return self._taken
-
-    def begin(self) -> None:
-        """Forget the batch that was taken before: the program has it."""
-        self._taken = {}
-
-
-def _note_freed(freed: collections.deque[int], slot: int, _: Any) -> None:
-    """Note that the last view of a slot is gone."""
-    freed.append(slot)
 
 
 class Remote:
@@ -102,7 +44,8 @@ class Remote:
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
         self.consumer: str = value["consumer"]  # data of an iterator in the state
-        self._slots = _Slots()
+        self._slots = Slots()
+        self._taken: dict[int, Any] = {}  # the memory of the batch that is being taken
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
         self._failed = False
@@ -165,7 +108,7 @@ class Remote:
         self._check()
         self._settle()
         self._close_dropped()
-        self._slots.begin()
+        self._taken = {}
         freed = self._slots.freed()
         try:
             self._link.start(
@@ -208,11 +151,12 @@ class Remote:
         value = call.value()
         self._note(value)
         if "slots" in value:
-            memory = self._slots.memories(call, value)
+            memory = self._taken
+            self._slots.take(call, value, memory)
             batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
             self._ready.append(batch)
         self._ended = None  # nor between the line before and this one
-        self._slots.begin()
+        self._taken = {}
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
