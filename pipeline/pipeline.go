@@ -240,6 +240,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for i, b := range s.frame.Remembered() {
 			p.remembered[i] = append(p.remembered[i][:0], b...)
 		}
+		p.turns = slices.DeleteFunc(p.turns, func(number int64) bool { return number < p.ring.Token().number })
 		p.count(&s.batch)
 		s.lent.Set()
 		return &s.batch, nil
@@ -257,7 +258,7 @@ func (p *Pipeline) Skip() error {
 		return err
 	}
 	defer p.turn.Leave()
-	at := p.ring.Token()
+	at := p.turned(p.ring.Token())
 	n, after := p.schedule.next(at.Position)
 	if len(p.inputs) > 0 {
 		lo, hi := order.Slice(n, p.options.Rank, p.options.World)
@@ -284,25 +285,45 @@ func (p *Pipeline) Skip() error {
 }
 
 // Reset begins the next epoch after io.EOF, and restarts the external sources. Before the end of an
-// epoch it does nothing.
+// epoch it does nothing. If batches in flight are not yet delivered, they come first, and the next
+// epoch begins behind them. With sources that have callbacks Reset then does nothing.
 func (p *Pipeline) Reset() error {
 	if err := p.turn.Enter("pipeline.Reset"); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.ring.Outcome() != flow.Ended || p.ring.InFlight() > 0 {
+	if p.ring.Outcome() != flow.Ended {
 		return nil
 	}
-	at := p.ring.Token()
+	if p.ring.InFlight() > 0 {
+		if !slices.ContainsFunc(p.inputs, func(in *input) bool { return in.gives != nil }) {
+			p.turns = append(p.turns, p.ring.Produced().number)
+			p.ring.Reopen()
+			p.tell(Event{Kind: EpochEnded})
+		}
+		return nil
+	}
+	at := p.turned(p.ring.Token())
 	at.Resets, at.Batches, at.First, at.number = at.Resets+1, 0, at.Position, 0
 	p.tell(Event{Kind: EpochEnded})
 	return p.move(at)
 }
 
+// turned returns where the batch after at begins: at, or the begin of an epoch there. An epoch
+// without batches counts too.
+func (p *Pipeline) turned(at Progress) Progress {
+	for _, number := range p.turns {
+		if number == at.number {
+			at.Resets, at.Batches, at.First = at.Resets+1, 0, at.Position
+		}
+	}
+	return at
+}
+
 // move moves the stream and its sources to a place, from which no batch was delivered yet.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
-	p.prepared = at.number
+	p.prepared, p.turns = at.number, nil
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number

@@ -21,6 +21,7 @@ type making struct {
 	exec   *exec.Executor // nil until the first data describes the graph's inputs
 	ring   *flow.Ring[*slot, Progress]
 	ids    []int64     // of a whole batch, all ranks
+	turns  []int64     // numbers of batches that begin an epoch, ascending, and are not yet delivered
 	last   *exec.Frame // the frame that was started last, until it is abandoned
 	stuck  bool        // the newest batch could not be begun
 }
@@ -44,6 +45,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	if p.stuck {
 		return at, flow.Starved
 	}
+	at = p.turned(at)
 	n, after := p.schedule.next(at.Position)
 	lo, hi := order.Slice(n, p.options.Rank, p.options.World)
 	if len(p.inputs) > 0 {

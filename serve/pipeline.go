@@ -24,6 +24,7 @@ type piped struct {
 	slots  slots
 	pulled int      // bytes of the largest batch that was read in the client
 	warned []string // while it was opened
+	fed    bool     // there are external sources
 	ended  bool     // the client has no further data for this epoch
 	begun  int64    // batches of the epoch that were begun
 	resets int64    // how often the client began the next epoch
@@ -190,6 +191,7 @@ func pipelineOpen(k *call) (reply, error) {
 	id := k.pipelines.add(p)
 	inputs := map[string]int{}
 	for _, n := range d.Graph().Fed() {
+		p.fed = true
 		if inputs[n.Name], err = p.InputFeedCount(n.Name); err != nil {
 			return reply{}, err
 		}
@@ -302,13 +304,13 @@ func (p *piped) progress(end bool) (reply, error) {
 // pipelineProgress says how far the client is, after a call that has failed.
 func pipelineProgress(_ *call, p *piped, _ struct{}) (reply, error) { return p.progress(false) }
 
-// pipelineReset ends the epoch, if all its batches were taken, and begins the next one.
+// pipelineReset ends the epoch behind the batches that were begun, and begins the next one.
 func pipelineReset(k *call, p *piped, _ struct{}) (reply, error) {
-	if p.InFlight() == 0 {
-		p.ended = true
-		_, err := p.Begin(k.ctx, false)
-		p.ended = false
-		if err != nil {
+	p.ended = true
+	defer func() { p.ended = false }()
+	for more := p.fed; more; { // until the end is seen: a failed batch has left batches to begin again
+		var err error
+		if more, err = p.Begin(k.ctx, false); err != nil {
 			return reply{}, err
 		}
 	}

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bivouac._pipeline import devices, graph, message, serialized, settings
+from bivouac._pipeline import devices, files, graph, message, serialized, settings
 from bivouac._pipeline.enums import DALIDataType, OperatorConcurrency, StreamPolicy
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.properties import Properties
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
+from bivouac._pipeline.running import in_turn
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
@@ -226,6 +227,7 @@ class Pipeline(Properties):
         self._ops = ops
         return ops
 
+    @in_turn
     def serialize(
         self,
         define_graph: Callable[[], Any] | None = None,
@@ -237,7 +239,7 @@ class Pipeline(Properties):
 
         Args:
           define_graph: is called in place of the method of that name.
-          filename: a file that gets the bytes. What it has is lost.
+          filename: a file that gets the bytes. It is replaced as a whole.
         """
         if define_graph is not None and not callable(define_graph):
             text = "did you mean serialize(filename=...)?" if isinstance(define_graph, str) else ""
@@ -248,8 +250,7 @@ class Pipeline(Properties):
             self._finish_graph(define_graph)
             self._bytes = self._message().encode()
         if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(self._bytes)
+            files.write(filename, self._bytes)
         return self._bytes
 
     def _message(self) -> message.Pipeline:
@@ -300,6 +301,7 @@ class Pipeline(Properties):
 
     # Building.
 
+    @in_turn
     def build(self) -> None:
         """Complete the graph and open it in the side-car. Every method that runs does it first."""
         if self._built:

@@ -100,6 +100,7 @@ class Remote:
 
     def left(self) -> int:
         """Return how many batches were begun and not returned."""
+        self._check()
         self._settle()
         return self.flight + len(self._ready)
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import enum
+import functools
 import os
+import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bivouac import _client, errors
+from bivouac._pipeline import files
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
 
 if TYPE_CHECKING:
     from bivouac._pipeline.sources import Group
 
-__all__ = ["Running"]
+__all__ = ["Running", "in_turn"]
 
 
 class PipelineAPIType(enum.Enum):
@@ -29,9 +33,43 @@ class PipelineAPIType(enum.Enum):
 
 Outputs = tuple[TensorListCPU, ...]
 
+_R = TypeVar("_R", bound="Running")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+_pipelines: weakref.WeakSet[Running] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Renew the locks in a forked child: a thread of the parent may have had the turn."""
+    for pipeline in _pipelines:
+        pipeline._turn = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def in_turn(
+    method: Callable[Concatenate[_R, _P], _T],
+) -> Callable[Concatenate[_R, _P], _T]:
+    """Let one thread at a time use a pipeline."""
+
+    @functools.wraps(method)
+    def call(self: _R, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with self._turn:
+            return method(self, *args, **kwargs)
+
+    return call
+
 
 class Running:
-    """The methods of a Pipeline that run it. The graph is made by the subclass."""
+    """The methods of a Pipeline that run it. The graph is made by the subclass.
+
+    Threads that use one pipeline take turns: each batch comes to one of them. A source is called
+    in the turn of the thread that needs its data, so it must not wait for another thread that uses
+    the same pipeline.
+    """
 
     most_held: int | None = None
     """How many batches the program may hold at a time. None is 64. Set it before the first run."""
@@ -43,6 +81,10 @@ class Running:
     _epoch_idx = 0
     _api_type: PipelineAPIType | None = None
     _skip_api_check = False
+
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+        _pipelines.add(self)
 
     # What the subclass has.
     _max_batch_size: int
@@ -71,7 +113,7 @@ class Running:
             hold=self.most_held,
         )
         for text in self._remote.warnings:
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=4)
         self._begin_at(self._remote)
 
     def _begin_at(self, remote: Remote) -> None:
@@ -80,6 +122,7 @@ class Running:
         self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
         self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]]]] = {}
 
+    @in_turn
     def _opened(self) -> Remote:
         """Return the pipeline in the side-car. It is built at the first use."""
         if self._remote is None:
@@ -105,6 +148,7 @@ class Running:
     def _set_api_type(self, kind: PipelineAPIType) -> None:
         self._api_type = kind
 
+    @in_turn
     def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> Outputs:
         """Run the pipeline and return the next batch: a TensorListCPU for each output.
 
@@ -129,18 +173,21 @@ class Running:
         self._first_iter = False
         return batch
 
+    @in_turn
     def schedule_run(self) -> None:
         """Begin a batch; the first time, as many as are made ahead. See `share_outputs`."""
         remote = self._opened()
         self._check_api_type(PipelineAPIType.SCHEDULED)
         self._begin(remote)
 
+    @in_turn
     def _begin(self, remote: Remote) -> None:
         batches = self._schedule(remote)
         if batches:
             remote.schedule(batches)
         self._first_iter = False
 
+    @in_turn
     def share_outputs(self, cuda_stream: Any = None) -> Outputs:
         """Return the oldest batch that was begun. It stays the caller's.
 
@@ -156,6 +203,7 @@ class Running:
         """Return the oldest batch that was begun, like `share_outputs`."""
         return self.share_outputs(cuda_stream)
 
+    @in_turn
     def _outputs(self) -> Outputs:
         """Return the oldest batch for an iterator."""
         return self._next_batch(self._opened(), 0)
@@ -222,6 +270,7 @@ class Running:
             self._fed[number] += 1
         self._given += 1
 
+    @in_turn
     def reset(self) -> None:
         """Begin the next epoch after the end of one. Before the end it does nothing."""
         if not self._last_iter:
@@ -233,12 +282,14 @@ class Running:
         for group in self._sources:
             group.reset()
 
+    @in_turn
     def empty(self) -> bool:
         """Report whether every batch that was begun was handed out."""
         return self._remote is None or self._remote.left() == 0
 
     # Data and descriptions.
 
+    @in_turn
     def feed_input(
         self,
         data_node: Any,
@@ -267,6 +318,7 @@ class Running:
             )
         self._opened().feed(name, data, layout)
 
+    @in_turn
     def input_feed_count(self, input_name: str) -> int:
         """Return how many batches an external source must be fed before the first run."""
         inputs = self._opened().inputs
@@ -277,6 +329,7 @@ class Running:
             )
         return inputs[input_name]
 
+    @in_turn
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Return what a reader says about its data set, or a dictionary of all readers."""
         readers = self._opened().readers
@@ -295,6 +348,7 @@ class Running:
             return sizes
         return self.reader_meta(name)["epoch_size_padded"]
 
+    @in_turn
     def executor_statistics(self) -> dict[str, Any]:
         """Return the memory of each operator, with `enable_memory_stats`."""
         return dict(self._opened().call("statistics")["operators"])
@@ -310,7 +364,7 @@ class Running:
         """Write a drawing of the graph, in the language of Graphviz.
 
         Args:
-          filename: the file. What it has is lost.
+          filename: the file, which is replaced as a whole.
           show_tensors: draw the outputs of operators too.
           show_ids: has no effect.
           use_colors: colour operators by what they do.
@@ -322,8 +376,7 @@ class Running:
             tensors=bool(show_tensors),
             colors=bool(use_colors),
         )
-        with open(filename, "w") as file:
-            file.write(answer["dot"])
+        files.write(filename, answer["dot"].encode())
 
     def start_py_workers(self) -> None:
         """Do nothing: sources are called in the process of the pipeline."""
@@ -332,6 +385,7 @@ class Running:
         """Return the memory shared with processes that call sources. There are none."""
         return {"capacities": [], "per_sample_capacities": []}
 
+    @in_turn
     def checkpoint(self, filename: str | None = None) -> bytes:
         """Return the state after the batch that was handed out last, and write it to a file.
 
@@ -339,20 +393,5 @@ class Running:
         """
         state = self._opened().state()
         if filename is not None:
-            _replace(filename, state)
+            files.write(filename, state)
         return state
-
-
-def _replace(filename: str, data: bytes) -> None:
-    """Write a file that takes the place of another one when all of it is on the disk."""
-    whole = f"{filename}.{os.getpid()}.tmp"
-    try:
-        with open(whole, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(whole, filename)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(whole)
-        raise
