@@ -96,8 +96,8 @@ func (s *slots) free(numbers []int64) error {
 	return nil
 }
 
-// lend gives slots to the client, which holds them as one batch. It returns what the client is told,
-// and the files of slots that are new to it.
+// lend gives slots to the client, which holds them as one batch. It returns what the client is
+// told, and the files of slots that are new to it.
 func (s *slots) lend(all []*slot) (uses []slotUse, files []*os.File) {
 	s.batches++
 	for _, t := range all {
