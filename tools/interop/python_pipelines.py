@@ -14,6 +14,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -228,9 +229,10 @@ def compare(seed: int, what: str, want: list[Any], got: list[Any]) -> None:
 
 def drawing(pipe: Any, **options: bool) -> str:
     """Return the graph in the language of Graphviz."""
-    with tempfile.NamedTemporaryFile("r") as file:
-        pipe.save_graph_to_dot_file(file.name, **options)
-        return file.read()
+    with tempfile.TemporaryDirectory() as made:
+        file = Path(made, "graph.dot")
+        pipe.save_graph_to_dot_file(str(file), **options)
+        return file.read_text()
 
 
 def check(seed: int) -> None:
