@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-
-import torchdata.nodes
 
 from bivouac import errors
 from bivouac._dynamic.readers import Reader as _Reader
@@ -13,10 +12,10 @@ from bivouac._pipeline.refusals import BrokenGraph
 
 __all__ = ["DictMapper", "Reader", "ToTorch"]
 
-_Base: Any = torchdata.nodes.BaseNode
+_Base: Any = importlib.import_module("torchdata.nodes").BaseNode
 
 
-class Reader(_Base):
+class Reader(_Base):  # type: ignore[misc]
     """A Reader is a node that reads a data set and yields dictionaries.
 
     Args:
@@ -82,7 +81,7 @@ class Reader(_Base):
         return self._reader.get_metadata(self._batch_size)
 
 
-class DictMapper(_Base):
+class DictMapper(_Base):  # type: ignore[misc]
     """A DictMapper calls a function with one value of each dictionary.
 
     Args:
@@ -111,7 +110,7 @@ class DictMapper(_Base):
         return {"source": self._source.get_state()}
 
 
-class ToTorch(_Base):
+class ToTorch(_Base):  # type: ignore[misc]
     """A ToTorch yields tuples of tensors of torch.
 
     Args:
