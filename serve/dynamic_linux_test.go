@@ -141,8 +141,8 @@ func TestDynamicGroups(t *testing.T) {
 	}
 }
 
-// TestDynamicValues is that views, batches, stacks and broadcasts have the elements that they should,
-// in every mode.
+// TestDynamicValues is that views, batches, stacks and broadcasts have the right elements, in every
+// mode.
 func TestDynamicValues(t *testing.T) {
 	for _, mode := range []string{"deferred", "eager", "sync"} {
 		c := callings(t)
@@ -204,8 +204,8 @@ func TestDynamicDraws(t *testing.T) {
 	}
 }
 
-// TestDynamicSlots is that large values come in slots, which are used again once they are freed, and
-// that a client which frees none is refused at the limit.
+// TestDynamicSlots is that large values come in slots, which are used again when they are free. A
+// client that frees none is refused at the limit.
 func TestDynamicSlots(t *testing.T) {
 	c := callings(t)
 	words := make([]int32, 4000)

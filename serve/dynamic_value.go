@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// fetched is a value on its way to the client. Few bytes travel with the answer. More bytes are in a
-// slot, unless the client wants a description alone.
+// fetched is a value on its way to the client. Few bytes travel with the answer. More bytes are in
+// a slot, unless the client wants a description alone.
 type fetched struct {
 	slotOutput
 	Batch bool      `json:"batch,omitempty"`

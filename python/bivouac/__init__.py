@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
+    from bivouac import dynamic as dynamic
     from bivouac import errors as errors
     from bivouac import fn as fn
     from bivouac import math as math
@@ -48,6 +49,7 @@ __all__ = [
     "StreamPolicy",
     "__version__",
     "checkpoint",
+    "dynamic",
     "errors",
     "fn",
     "load",
@@ -63,7 +65,9 @@ __all__ = [
     "types",
 ]
 
-_modules = {"checkpoint", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types"}
+_modules = {
+    "checkpoint", "dynamic", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types",
+}  # fmt: skip
 _names = {
     "EXIT_PREEMPTED": "_job",
     "Job": "_job",

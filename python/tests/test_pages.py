@@ -19,7 +19,12 @@ from bivouac import errors
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md", "python-pipelines.md")
+PAGES = (
+    "moving-from-orbax.md",
+    "moving-from-torchdata.md",
+    "python-pipelines.md",
+    "python-dynamic.md",
+)
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),
@@ -85,6 +90,25 @@ def test_dali_pipelines(tmp_path: Path) -> None:
     rotated = module.conditions(str(tmp_path))
     sizes = {shape for shape in rotated.shape()}
     assert len(rotated) == 8 and 1 < len(sizes) < 8  # a rotation makes a picture larger
+
+
+def test_dali_dynamic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "files"
+    root.mkdir()
+    pictures(root)
+    module = example("dali_dynamic")
+    seen: list[Any] = []
+    module.training(str(root), lambda images, labels: seen.append((images.shape, labels.shape)))
+    assert len(seen) >= 2 and all(one == ((8, 32, 32, 3), [(1,)] * 8) for one in seen)
+    module.values()
+    assert capsys.readouterr().out == "(2, 2) i32 40\n[6.0, 5.0]\n"
+    text, right = module.mistakes()
+    assert "dali_dynamic.py:" in text and "crop" in text
+    assert np.asarray(right).tolist() == [[1, 3], [2, 4]]
+    following, same = module.resumed(str(root), str(tmp_path / "run" / "state_{seq:04d}.json"))
+    assert following[1] == same[1]
+    for a, b in zip(following[0], same[0]):
+        assert [np.asarray(x).tolist() for x in a] == [np.asarray(x).tolist() for x in b]
 
 
 def test_dali_in_torch(tmp_path: Path) -> None:

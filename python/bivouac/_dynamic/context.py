@@ -118,8 +118,16 @@ class ThreadPool:
             raise errors.Invalid(
                 subject="number of threads", want="at least 1", got=str(num_threads)
             )
-        self.num_threads = get_num_threads() if num_threads is None else num_threads
-        self.device_id: int | None = None
+        self._number = get_num_threads() if num_threads is None else num_threads
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads it has."""
+        return self._number
+
+    @property
+    def device_id(self) -> None:
+        """None: there is no GPU."""
 
 
 _numbers = itertools.count(1)
@@ -162,7 +170,7 @@ class EvalContext:
 
     def __del__(self) -> None:
         # It only appends, so that it never blocks in a collection.
-        session = _session._session
+        session = None if _session is None else _session._session  # None at the end of Python
         if session is not None and hasattr(self, "_number"):
             session.dropped_contexts.append(self._number)
 

@@ -21,10 +21,10 @@ def apply(value: Any, index: Any) -> Any:
     from bivouac._dynamic import calls
 
     ranges = index if isinstance(index, tuple) else (index,)
-    if all(r is Ellipsis or isinstance(r, slice) and _is_full(r) for r in ranges):
-        return value
     if sum(r is Ellipsis for r in ranges) > 1:
         raise errors.Invalid(subject="index", want="at most one ellipsis", got="several")
+    if all(r is Ellipsis or isinstance(r, slice) and _is_full(r) for r in ranges):
+        return value
     shape = value._shape if isinstance(value, Tensor) else None
     if shape is not None and len(ranges) - (Ellipsis in _plain(ranges)) > len(shape):
         raise errors.Invalid(

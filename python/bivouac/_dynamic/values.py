@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -267,7 +268,7 @@ class Tensor(Operands):
     def torch(self, copy: bool = False) -> Any:
         """Return a tensor of torch, which has the same memory unless `copy` is set."""
         try:
-            import torch
+            torch = importlib.import_module("torch")
         except ModuleNotFoundError:
             raise RuntimeError("Tensor.torch: torch is not installed") from None
         made = torch.from_numpy(self._elements())
