@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -150,8 +151,15 @@ func newPipeline(
 		p.closeMinds()
 		return nil, err
 	}
+	if p.late.nodes = slices.ContainsFunc(g.Nodes, (*graph.Node).Late); p.late.nodes {
+		p.config.Made = exec.NewMade()
+	}
 	if g.Known() {
 		p.begin(g)
+	} else if len(p.inputs) == 0 {
+		if err := p.specialize(); err != nil {
+			return nil, err
+		}
 	}
 	p.ring = flow.NewRing[*slot, Progress](producer{p}, o.ahead(), func() *slot { return &slot{} }, Progress{})
 	return p, nil
@@ -204,6 +212,13 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	defer p.turn.Leave()
 	began, watcher := watch(ctx)
 	s, ok, err := p.ring.Next(ctx)
+	for err != nil && p.late.nodes {
+		again, failed := p.redescribe(err)
+		if err = failed; !again {
+			break
+		}
+		s, ok, err = p.ring.Next(ctx)
+	}
 	b, err := p.deliver(ctx, "pipeline.Next", s, ok, err)
 	if watcher != nil {
 		tellBatch(ctx, watcher, b, err, time.Since(began))
@@ -223,6 +238,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for _, in := range p.inputs {
 			in.delivered(p.ring.Token().number - 1)
 		}
+		p.config.Made.Forget(p.ring.Token().Position)
 		p.settleFaults(s)
 		if len(p.counted) > 0 {
 			p.came = s.frame.Came(p.came[:0])
@@ -266,6 +282,7 @@ func (p *Pipeline) Skip() error {
 	}
 	at.Position, at.Batches, at.number = after, at.Batches+1, at.number+1
 	p.ring.Reset(at)
+	p.config.Made.Forget(at.Position)
 	p.tell(Event{Kind: Moved, Position: at.Position})
 	for _, in := range p.inputs {
 		in.delivered(at.number - 1)
@@ -292,6 +309,7 @@ func (p *Pipeline) Reset() error {
 // move moves the stream and its sources to a place, from which no batch was delivered yet.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
+	p.config.Made.Forget(math.MaxInt64)
 	p.prepared = at.number
 	for _, in := range p.inputs {
 		if in.gives == nil {
