@@ -26,7 +26,7 @@ type lateBatches struct {
 	fails map[int]error // by the number of the call
 }
 
-func (l *lateBatches) batch(in [][]tensor.Tensor) ([][]tensor.Tensor, error) {
+func (l *lateBatches) batch(n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error) {
 	if l.busy.Add(1) > 1 {
 		return nil, errors.New("calls overlap")
 	}
@@ -38,7 +38,7 @@ func (l *lateBatches) batch(in [][]tensor.Tensor) ([][]tensor.Tensor, error) {
 		l.calls--
 		return nil, err
 	}
-	out := make([]tensor.Tensor, len(in[0]))
+	out := make([]tensor.Tensor, n)
 	for s, t := range in[0] {
 		l.seen = append(l.seen, float(t))
 		out[s] = l.kinds[call%len(l.kinds)](float(t))
@@ -295,7 +295,7 @@ func TestLateMistakes(t *testing.T) {
 		"layout AB":    two(asFloat(1), asFloat(1)),
 	} {
 		p := start(t, pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node {
-			f := func([][]tensor.Tensor) ([][]tensor.Tensor, error) { return made, nil }
+			f := func(int, [][]tensor.Tensor) ([][]tensor.Tensor, error) { return made, nil }
 			return p.CallLate(pipeline.LateFunction{Layouts: []string{"AB"}, Batch: f}, uniform(p, "x"))
 		})
 		if _, err := p.Next(context.Background()); err == nil || !strings.Contains(err.Error(), says) ||
@@ -304,7 +304,7 @@ func TestLateMistakes(t *testing.T) {
 		}
 	}
 	p := start(t, pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node {
-		f := func([][]tensor.Tensor) ([][]tensor.Tensor, error) { panic("oh no") }
+		f := func(int, [][]tensor.Tensor) ([][]tensor.Tensor, error) { panic("oh no") }
 		return p.CallLate(pipeline.LateFunction{Layouts: []string{""}, Batch: f}, uniform(p, "x"))
 	})
 	if _, err := p.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "oh no") {

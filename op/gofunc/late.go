@@ -15,11 +15,11 @@ import (
 // outputs are used again.
 type Late struct {
 	Name string // of the node; by default "func"
-	// Batch makes the outputs of all samples of a batch: [input][sample] to [output][sample]. Samples
-	// of an output have one dtype and one number of dimensions. The inputs are valid during the call
-	// and must not be written to. The outputs are kept until the batch is delivered, and must not be
-	// written to.
-	Batch func(in [][]tensor.Tensor) ([][]tensor.Tensor, error)
+	// Batch makes the outputs of all n samples of a batch: [input][sample] to [output][sample].
+	// Samples of an output have one dtype and one number of dimensions. The inputs are valid during
+	// the call and must not be written to. The outputs are kept until the batch is delivered, and
+	// must not be written to.
+	Batch func(n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error)
 	// Layouts has the layout of each output. An empty layout says nothing. Its length is the number of
 	// outputs.
 	Layouts []string
@@ -68,7 +68,7 @@ func (k *lateKernel) Make(b *op.Block) ([][]tensor.Tensor, error) {
 			in[i][s] = b.In(i, s)
 		}
 	}
-	out, err := k.Batch(in)
+	out, err := k.Batch(b.Len(), in)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import functools
 import mmap
 import os
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from bivouac import _client, _dtypes, errors
 from bivouac._arena import Copy, map_memory
 from bivouac._call import Call
+from bivouac._pipeline.callbacks import Callback, Calls
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 
 __all__ = ["Remote"]
@@ -65,7 +67,14 @@ class _Slots:
 class Remote:
     """A Remote is an open pipeline of the side-car. It belongs to the process that opened it."""
 
-    def __init__(self, graph: bytes, **options: Any) -> None:
+    def __init__(
+        self,
+        graph: bytes,
+        callbacks: Sequence[Callback] = (),
+        callback_timeout: float | None = None,
+        **options: Any,
+    ) -> None:
+        self._calls: Calls | None = None
         self._link = _client.connection()
         self._pid = os.getpid()
         self._close_dropped()
@@ -74,9 +83,14 @@ class Remote:
             "pipeline.open",
             graph=base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
+            functions=[callback.name for callback in callbacks] or None,
+            callback_timeout=callback_timeout,
             **options,
         )
         self._number: int = value["pipeline"]
+        if callbacks:
+            self._calls = Calls(self._link, callbacks, callback_timeout)
+            self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
@@ -92,6 +106,8 @@ class Remote:
     def __del__(self) -> None:
         """Have the pipeline closed by the next one that is opened, or run."""
         number = getattr(self, "_number", None)
+        if number is not None and self._calls is not None:
+            self._calls.close()
         if number is not None:  # it only appends, so that it never blocks in a collection
             self._link.dropped.append(number)
 
@@ -179,7 +195,7 @@ class Remote:
             # No signal handler can run between these two lines.
             self._failed = True
             self._ended = None
-            raise failure
+            raise failure if self._calls is None else self._calls.error(failure)
         value = call.value()
         self._note(value)
         if "slot" in value:
@@ -211,6 +227,8 @@ class Remote:
         """End the pipeline. Batches that the program has stay readable."""
         if self._pid == os.getpid() and self._link.alive():
             self.call("close")
+            if self._calls is not None:
+                self._calls.close()
             del self._number
 
     # Data.
