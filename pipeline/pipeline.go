@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -160,8 +161,15 @@ func newPipeline(
 		p.closeMinds()
 		return nil, err
 	}
+	if p.late.nodes = slices.ContainsFunc(g.Nodes, (*graph.Node).Late); p.late.nodes {
+		p.config.Made = exec.NewMade()
+	}
 	if g.Known() {
 		p.begin(g)
+	} else if len(p.inputs) == 0 {
+		if err := p.specialize(); err != nil {
+			return nil, err
+		}
 	}
 	p.ring = flow.NewRing[*slot, Progress](producer{p}, o.ahead(), func() *slot { return &slot{} }, Progress{})
 	return p, nil
@@ -214,6 +222,13 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	defer p.turn.Leave()
 	began, watcher := watch(ctx)
 	s, ok, err := p.ring.Next(ctx)
+	for err != nil && p.late.nodes {
+		again, failed := p.redescribe(err)
+		if err = failed; !again {
+			break
+		}
+		s, ok, err = p.ring.Next(ctx)
+	}
 	b, err := p.deliver(ctx, "pipeline.Next", s, ok, err)
 	if watcher != nil {
 		tellBatch(ctx, watcher, b, err, time.Since(began))
@@ -233,6 +248,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for _, in := range p.inputs {
 			in.delivered(p.ring.Token().number - 1)
 		}
+		p.config.Made.Forget(p.ring.Token().Position)
 		p.settleFaults(s)
 		if len(p.counted) > 0 {
 			p.came = s.frame.Came(p.came[:0])
@@ -277,6 +293,7 @@ func (p *Pipeline) Skip() error {
 	}
 	at.Position, at.Batches, at.number = after, at.Batches+1, at.number+1
 	p.ring.Reset(at)
+	p.config.Made.Forget(at.Position)
 	p.tell(Event{Kind: Moved, Position: at.Position})
 	for _, in := range p.inputs {
 		in.delivered(at.number - 1)
@@ -324,6 +341,7 @@ func (p *Pipeline) turned(at Progress) Progress {
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
 	p.prepared, p.turns = at.number, nil
+	p.config.Made.Forget(math.MaxInt64)
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number

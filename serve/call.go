@@ -104,6 +104,7 @@ func ops() map[string]func(*call) (reply, error) {
 
 		"pipeline.open":       pipelineOpen,
 		"pipeline.feed":       withPipeline(readFeedArgs, pipelineFeed),
+		"pipeline.give":       pipelineGive,
 		"pipeline.run":        withPipeline(readRunArgs, pipelineRun),
 		"pipeline.progress":   withPipeline(noArguments, pipelineProgress),
 		"pipeline.reset":      withPipeline(noArguments, pipelineReset),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
@@ -29,7 +30,8 @@ type piped struct {
 	begun  int64    // batches of the epoch that were begun
 	resets int64    // how often the client began the next epoch
 
-	mu sync.Mutex // is locked by the call that uses the pipeline
+	functions functions  // of the client
+	mu        sync.Mutex // is locked by the call that uses the pipeline
 }
 
 // pipelines are the pipelines of a connection. Numbers are not used twice.
@@ -46,7 +48,7 @@ func (ps *pipelines) add(p *piped) int64 {
 		ps.by = map[int64]*piped{}
 	}
 	ps.last++
-	ps.by[ps.last] = p
+	ps.by[ps.last], p.functions.pipeline = p, ps.last
 	return ps.last
 }
 
@@ -75,7 +77,9 @@ func (ps *pipelines) close() error {
 
 // end closes the pipeline and gives its memory back.
 func (p *piped) end() error {
+	p.functions.stop()
 	err := p.Close()
+	p.functions.close()
 	p.slots.close()
 	return err
 }
@@ -140,6 +144,9 @@ func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, 
 	}
 }
 
+// mostSeconds is far above the time that a function may take.
+const mostSeconds = 1 << 30
+
 // pipelineOpen makes a pipeline of its serialized form.
 func pipelineOpen(k *call) (reply, error) {
 	var graph, state []byte
@@ -149,6 +156,10 @@ func pipelineOpen(k *call) (reply, error) {
 	k.args.into("state", &state)
 	k.args.into("hold", &hold)
 	k.args.into("memory_limit", &o.MemoryLimit)
+	var names []string
+	var seconds float64
+	k.args.into("functions", &names)
+	k.args.into("callback_timeout", &seconds)
 	o.EnableMemoryStats = k.args.flag("memory_stats")
 	o.EnableTiming = k.args.flag("timing")
 	o.SetAffinity = k.args.flag("set_affinity")
@@ -174,7 +185,16 @@ func pipelineOpen(k *call) (reply, error) {
 	if hold < 0 {
 		return reply{}, wrongArgument("hold", "at least 1, or 0 for the default", strconv.Itoa(hold))
 	}
+	if !(seconds >= 0 && seconds <= mostSeconds) {
+		return reply{}, wrongArgument("callback_timeout", "seconds, or 0 for no limit",
+			strconv.FormatFloat(seconds, 'g', -1, 64))
+	}
 	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld), op: "serve.pipeline.run", what: "batches", remedy: heldBatches}}
+	p.functions = functions{connection: k.connection, names: names, limit: time.Duration(seconds * float64(time.Second))}
+	p.functions.ctx, p.functions.stop = context.WithCancel(context.Background())
+	if len(names) > 0 {
+		o.Function = p.functions.of
+	}
 	o.Memory = &p.slots
 	o.Log = slog.New(p)
 	o.Checkpoint, o.BeforeBatch = state, p.beforeBatch
@@ -215,6 +235,7 @@ func pipelineDot(k *call) (reply, error) {
 	k.args.into("graph", &graph)
 	o := &dali.DeserializeOptions{}
 	o.Device = pipeline.RunOnCPU // nothing runs
+	o.Function = (&functions{}).of
 	dot := pipeline.DotOptions{Tensors: k.args.flag("tensors"), Colors: k.args.flag("colors")}
 	if err := k.args.finish(); err != nil {
 		return reply{}, err
@@ -378,6 +399,7 @@ func pipelineClose(k *call) (reply, error) {
 	k.pipelines.mu.Lock()
 	delete(k.pipelines.by, id)
 	k.pipelines.mu.Unlock()
+	p.functions.stop() // the call that uses it may wait for a function
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return nothing(p.end())

@@ -173,13 +173,17 @@ func decodeFrame(kind, want byte, body []byte, dst any) error {
 }
 
 // send sends a frame with v as its body.
-func (c *connection) send(kind byte, v any) {
+func (c *connection) send(kind byte, v any) { c.sendFile(kind, v, nil) }
+
+// sendFile sends a frame with v as its body, and a file, which it closes.
+func (c *connection) sendFile(kind byte, v any, file *os.File) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		c.Log.Error("frame not sent", "kind", kind, "error", err)
+		closeFile(file)
 		return
 	}
-	c.out.send(appendFrame(nil, kind, func(b []byte) []byte { return append(b, body...) }), nil)
+	c.out.send(appendFrame(nil, kind, func(b []byte) []byte { return append(b, body...) }), filesOf(file))
 }
 
 func (c *connection) sendError(id int64, err error) {

@@ -339,7 +339,7 @@ class Session:
                 "dynamic.put", hook=lease.hook, arena=lease.number, values=[value]
             )
         except BaseException:
-            if not self.link.has_hook(lease.hook):
+            if self.link.call_with(lease.hook) is None:
                 lease.release()
             raise
         made = Handle(self, number)

@@ -14,6 +14,7 @@ from bivouac._pipeline.refusals import BrokenGraph, WrongType
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.callbacks import Callback
     from bivouac._pipeline.pipeline import Pipeline
     from bivouac._pipeline.schemas import Schema
     from bivouac._pipeline.sources import Group
@@ -128,6 +129,7 @@ class Instance:
         self.device = operator.device
         self.first = self
         self.group: Group | None = None
+        self.callback: Callback | None = None
         self._pipeline = None if pipeline is None else weakref.ref(pipeline)
         self._id: int | None = None
         conditions = None if pipeline is None else pipeline._conditions

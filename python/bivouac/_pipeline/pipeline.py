@@ -17,6 +17,7 @@ from bivouac._pipeline.running import in_turn
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.callbacks import Callback
     from bivouac._pipeline.conditions import Conditions
     from bivouac._pipeline.operators import Instance
     from bivouac._pipeline.sources import Group
@@ -140,6 +141,7 @@ class Pipeline(Properties):
         self._stream_policy = stream_policy
         self._concurrency = concurrency
         self._sources: list[Group] = []
+        self._callbacks: list[Callback] = []
         self._on_cpu = False
         self._sinks: list[DataNode] = []
         self._graph_out: tuple[Any, ...] | None = None
@@ -223,6 +225,7 @@ class Pipeline(Properties):
         from bivouac._pipeline import sources
 
         self._sources = sources.groups(ops)
+        self._callbacks = graph.callbacks(ops)
         self._graph_outputs = nodes
         self._ops = ops
         return ops
@@ -246,11 +249,22 @@ class Pipeline(Properties):
             raise WrongType(
                 subject="define_graph", want="a function", got=repr(define_graph), remedy=text
             )
+        data = self._encoded(define_graph)
+        for callback in self._callbacks:
+            raise BrokenGraph(
+                subject=callback.operator,
+                want="operators that can be serialized",
+                got=f"a call of the function {callback.name}",
+            )
+        if filename is not None:
+            files.write(filename, data)
+        return data
+
+    def _encoded(self, define_graph: Callable[[], Any] | None = None) -> bytes:
+        """Return the graph and its settings. They are encoded once."""
         if self._bytes is None:
             self._finish_graph(define_graph)
             self._bytes = self._message().encode()
-        if filename is not None:
-            files.write(filename, self._bytes)
         return self._bytes
 
     def _message(self) -> message.Pipeline:
@@ -306,7 +320,7 @@ class Pipeline(Properties):
         """Complete the graph and open it in the side-car. Every method that runs does it first."""
         if self._built:
             return
-        data = self.serialize()
+        data = self._encoded()
         settings.number("num_threads", self._num_threads, least=1)
         self._on_cpu = devices.on_cpu()
         if self._needs_gpu():

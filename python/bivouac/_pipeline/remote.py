@@ -10,6 +10,7 @@ import base64
 import collections
 import functools
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from bivouac import _client, _dtypes, _pull, _rooms, errors
 from bivouac._arena import Copy, Lease
 from bivouac._call import Call
+from bivouac._pipeline.callbacks import Callback, Calls
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 from bivouac._slots import Slots
 
@@ -28,7 +30,14 @@ _ALIGN = 64
 class Remote:
     """A Remote is an open pipeline of the side-car. It belongs to the process that opened it."""
 
-    def __init__(self, graph: bytes, **options: Any) -> None:
+    def __init__(
+        self,
+        graph: bytes,
+        callbacks: Sequence[Callback] = (),
+        callback_timeout: float | None = None,
+        **options: Any,
+    ) -> None:
+        self._calls: Calls | None = None
         self._link = _client.connection()
         self._pid = os.getpid()
         self._close_dropped()
@@ -37,9 +46,14 @@ class Remote:
             "pipeline.open",
             graph=base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
+            functions=[callback.name for callback in callbacks] or None,
+            callback_timeout=callback_timeout,
             **options,
         )
         self._number: int = value["pipeline"]
+        if callbacks:
+            self._calls = Calls(self._link, callbacks, callback_timeout)
+            self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
@@ -58,6 +72,8 @@ class Remote:
     def __del__(self) -> None:
         """Have the pipeline closed by the next one that is opened, or run."""
         number = getattr(self, "_number", None)
+        if number is not None and self._calls is not None:
+            self._calls.close()
         if number is not None:  # it only appends, so that it never blocks in a collection
             self._link.dropped.append(number)
 
@@ -148,7 +164,7 @@ class Remote:
             # No signal handler can run between these two lines.
             self._failed = True
             self._ended = None
-            raise failure
+            raise failure if self._calls is None else self._calls.error(failure)
         value = call.value()
         self._note(value)
         if "slots" in value:
@@ -182,6 +198,8 @@ class Remote:
         """End the pipeline. Batches that the program has stay readable."""
         if self._pid == os.getpid() and self._link.alive():
             self.call("close")
+            if self._calls is not None:
+                self._calls.close()
             del self._number
 
     # Data.

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from bivouac import _client, errors
-from bivouac._pipeline import files
+from bivouac._pipeline import callbacks, files
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
 
@@ -74,6 +74,14 @@ class Running:
     most_held: int | None = None
     """How many batches the program may hold at a time. None is 64. Set it before the first run."""
 
+    callback_timeout: float | None = None
+    """How many seconds a call of a function may take: one of `fn.python_function` and its kin.
+
+    A batch whose call takes longer is an `errors.DeadlineExceeded` that names the function. None is
+    what the environment variable BIVOUAC_CALLBACK_TIMEOUT says, or no limit. Set it before the
+    first run.
+    """
+
     _remote: Remote | None = None
     _first_iter = True
     _last_iter = False
@@ -89,13 +97,14 @@ class Running:
     # What the subclass has.
     _max_batch_size: int
     _sources: list[Group]
+    _callbacks: list[callbacks.Callback]
     _checkpoint: bytes | None
 
     def build(self) -> None:
         """Build the pipeline."""
         raise NotImplementedError
 
-    def serialize(self) -> bytes:
+    def _encoded(self) -> bytes:
         """Return the graph."""
         raise NotImplementedError
 
@@ -104,8 +113,11 @@ class Running:
 
     def _open(self, graph: bytes) -> None:
         """Open the pipeline in the side-car."""
+        limit = callbacks.time_limit(self.callback_timeout)
         self._remote = Remote(
             graph,
+            self._callbacks,
+            limit,
             state=self._checkpoint,
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
@@ -372,7 +384,7 @@ class Running:
         del show_ids
         answer = _client.connection().call(
             "pipeline.dot",
-            graph=base64.b64encode(self.serialize()).decode(),
+            graph=base64.b64encode(self._encoded()).decode(),
             tensors=bool(show_tensors),
             colors=bool(use_colors),
         )
