@@ -102,6 +102,24 @@ def own_functions(files):
     return borders, brightness, labels
 
 
+def debug(files):
+    # begin debug
+    from bivouac import fn
+    from bivouac.pipeline.experimental import pipeline_def
+
+    @pipeline_def(batch_size=4, num_threads=1, seed=1, debug=True)
+    def looked_at():
+        jpegs, _ = fn.readers.file(file_root=files, random_shuffle=True)
+        images = fn.decoders.image(jpegs)
+        print(images.shape(), images.get().at(0).mean())
+        return fn.resize(images, size=(32, 32))
+
+    pipe = looked_at()
+    (images,) = pipe.run()
+    # end
+    return images
+
+
 def conditions(files):
     # begin conditions
     from bivouac import fn, pipeline_def

@@ -362,6 +362,50 @@ def iterators(m: Any, root: Path) -> Any:
     return out
 
 
+@scene
+def debug_mode(m: Any, root: Path) -> Any:
+    """Operators of debug mode have these seeds.
+
+    DALI's debug mode needs a GPU. So DALI computes with the seeds that it gives there.
+    """
+    draw = np.random.default_rng(1234)
+    debug = m.top.__name__ == "bivouac"
+
+    def seed() -> dict[str, int]:
+        drawn = int(draw.integers((1 << 31) - 1))
+        return {} if debug else {"seed": drawn}
+
+    def data(i: int) -> Any:
+        return [np.full((3, 4, 3), 20 * i + k, np.uint8) for k in range(3)]
+
+    def graph() -> Any:
+        x = m.fn.external_source(source=data, layout="HWC")
+        u = m.fn.random.uniform(range=[0, 1], **seed())
+        seed()
+        y = u * 2 + 1
+        seed()
+        noisy = m.fn.noise.salt_and_pepper(x, prob=0.3, **seed())
+        flipped = m.fn.flip(x, horizontal=m.fn.random.coin_flip(**seed()))
+        seed()
+        own = m.fn.random.uniform(range=[0, 1], seed=7)
+        seed()
+        several = m.fn.cast([x, noisy], dtype=m.types.INT32)
+        seed()
+        read, label = m.fn.readers.file(
+            file_root=str(root), file_filters="*.bin", random_shuffle=True, **seed()
+        )
+        normal = m.fn.random.normal(shape=[2], **seed())
+        rounded = m.fn.cast(normal * 1000, dtype=m.types.INT32)
+        return (u, y, noisy, flipped, own, *several, read, label, rounded)
+
+    options: dict[str, Any] = dict(batch_size=3, num_threads=2, device_id=None, seed=1234)
+    if debug:
+        from bivouac.pipeline.experimental import pipeline_def
+
+        return epochs(pipeline_def(graph, debug=True, **options)(), 1, 4)
+    return epochs(m.pipeline_def(graph, **options)(), 1, 4)
+
+
 def record(name: str) -> dict[str, Any]:
     """Return what all scenes make."""
     made: dict[str, Any] = {}

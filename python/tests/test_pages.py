@@ -87,6 +87,7 @@ def test_dali_pipelines(tmp_path: Path) -> None:
     arrays, elements, offsets = module.own_data()
     assert [a.shape for a in arrays] == [(i + 1, 2) for i in range(4)]
     assert offsets.tolist() == [0, 2, 6, 12, 20] and elements[-1] == 1.5
+    assert len(module.debug(str(tmp_path))) == 4
     borders, brightness, _ = module.own_functions(str(tmp_path))
     assert len(borders) == 8 and str(brightness.dtype).endswith("FLOAT64")
     rotated = module.conditions(str(tmp_path))

@@ -108,7 +108,8 @@ def defined_at() -> str:
 
 def time_limit(given: float | None) -> float | None:
     """Return how many seconds a call may take, or None: as given, or as the environment says."""
-    what, text = "callback_timeout", None if given is None else str(given)
+    what = "callback_timeout"
+    text: Any = given
     if given is None:
         what, text = _VARIABLE, os.environ.get(_VARIABLE) or None
         if text is None:
@@ -245,4 +246,6 @@ def _serve(questions: queue.SimpleQueue[Any], of: weakref.ref[Calls]) -> None:
         calls.answer(*item)
         del calls, item
         if pid != os.getpid():
-            return  # in a child that the function has forked
+            # In a child that the function has forked this is the only thread. Python does not let
+            # it end like the thread of a parent.
+            os._exit(0)

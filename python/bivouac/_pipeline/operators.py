@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 import weakref
@@ -73,6 +74,9 @@ class Operator:
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         schema = type(self).schema
+        pipeline = current()
+        if pipeline is not None:
+            inputs = pipeline._begin_call(inputs)
         promoted = _promote(schema, self.display, self.device, inputs)
         sets = _input_sets(self.display, promoted)
         fixed, fed = arguments.separate(kwargs)
@@ -87,8 +91,10 @@ class Operator:
         preserve = self.preserve or bool(fixed.get("preserve", False))
         fed = {**self._fed, **fed}
         made = [Instance(self, one, fixed, fed, name, preserve) for one in sets]
-        for instance in made:
+        for i, instance in enumerate(made):
             instance.first = made[0]
+            if pipeline is not None:
+                pipeline._called(instance, i)
         if len(made) == 1:
             return made[0].result
         outputs = [instance.outputs for instance in made]
@@ -259,13 +265,15 @@ def _constant(value: Any, device: str, what: str, operator: str) -> DataNode:
     """Return a node: the value itself, or a constant node of it."""
     if isinstance(value, DataNode):
         return value
+    pipeline = current()
     try:
-        if isinstance(value, constants.ScalarConstant):
-            return constants.ConstantNode(device, value.value, value.dtype, value.shape, None)
-        if isinstance(value, (str, bytes)) or value is None:
-            raise TypeError(type(value).__name__)
-        made: DataNode = constants.Constant(value, device=device)
-        return made
+        with contextlib.nullcontext() if pipeline is None else pipeline._promotion():
+            if isinstance(value, constants.ScalarConstant):
+                return constants.ConstantNode(device, value.value, value.dtype, value.shape, None)
+            if isinstance(value, (str, bytes)) or value is None:
+                raise TypeError(type(value).__name__)
+            made: DataNode = constants.Constant(value, device=device)
+            return made
     except TypeError as err:
         raise WrongType(
             subject=f"{what} of {operator}",

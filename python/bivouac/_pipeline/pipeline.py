@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import warnings
@@ -195,6 +196,17 @@ class Pipeline(Properties):
     def add_sink(self, edge: DataNode) -> None:
         """Keep the operator of a node although no output needs it."""
         self._sinks.append(edge)
+
+    def _begin_call(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the inputs of a call of an operator that begins. Debug mode changes them."""
+        return inputs
+
+    def _promotion(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which a constant becomes a node that is an input."""
+        return contextlib.nullcontext()
+
+    def _called(self, instance: Instance, part: int) -> None:
+        """Take note of an operator, one of several of a call. In debug mode it computes now."""
 
     def _next_op_id(self) -> int:
         """Return the number of the next operator."""

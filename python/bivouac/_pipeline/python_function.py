@@ -10,7 +10,7 @@ import numpy as np
 from bivouac import _dtypes
 from bivouac._pipeline import arguments, callbacks, devices, message
 from bivouac._pipeline.node import DataNode
-from bivouac._pipeline.operators import DEVICES, Instance, Operator, _promote
+from bivouac._pipeline.operators import DEVICES, Instance, Operator, _promote, current
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
 from bivouac._pipeline.schemas import Parameter, Port, Schema
 from bivouac.errors import Invalid, Unsupported
@@ -127,6 +127,9 @@ class FunctionOperator(Operator):
             )
         name = kwargs.pop("name", self._name)
         layouts = self._spread(self._layouts if layouts is None else layouts)
+        pipeline = current()
+        if pipeline is not None:
+            pipeline._begin_call(())
         made = _Call(self, nodes, kwargs, {}, name, True)
         made.args.append(message.argument("output_layouts", "string", layouts))
         made.callback = callbacks.Callback(
@@ -135,6 +138,8 @@ class FunctionOperator(Operator):
             call=self._caller(layouts),
             where=callbacks.defined_at(),
         )
+        if pipeline is not None:
+            pipeline._called(made, 0)
         return made.result
 
     def _spread(self, layouts: str | Sequence[str] | None) -> list[str]:
