@@ -27,6 +27,7 @@ type dynamics struct {
 	sites     []string
 	readers   map[int64]*dynamicReader
 	last      int64 // number of a reader
+	tracing   tracing
 
 	handing sync.Mutex // of slots
 	slots   slots
@@ -73,6 +74,18 @@ func (d *dynamics) close() error {
 
 // enter waits for the turn of a group. again says that the group was made before.
 func (d *dynamics) enter(group int64) (again bool, err error) {
+	return d.turn(func() bool { return d.made+1 >= group }, func() bool { return group <= d.made })
+}
+
+// await waits until a group was made, and takes a turn between two groups, which leaveTurn ends.
+func (d *dynamics) await(group int64) error {
+	_, err := d.turn(func() bool { return d.made >= group }, func() bool { return false })
+	return err
+}
+
+// turn waits until nobody has the turn and ready is true, and takes it unless pass is true. Both are
+// called with the lock.
+func (d *dynamics) turn(ready, pass func() bool) (passed bool, err error) {
 	stop := context.AfterFunc(d.ctx, func() {
 		d.mu.Lock()
 		d.grown.Broadcast()
@@ -81,17 +94,25 @@ func (d *dynamics) enter(group int64) (again bool, err error) {
 	defer stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.making || d.made+1 < group {
+	for d.making || !ready() {
 		if d.ctx.Err() != nil {
 			return false, closed()
 		}
 		d.grown.Wait()
 	}
-	if group <= d.made {
+	if pass() {
 		return true, nil
 	}
 	d.making = true
 	return false, nil
+}
+
+// leaveTurn ends the turn of await.
+func (d *dynamics) leaveTurn() {
+	d.mu.Lock()
+	d.making = false
+	d.grown.Broadcast()
+	d.mu.Unlock()
 }
 
 // leave ends the turn of a group.

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -21,6 +22,7 @@ type dynamicOperator struct {
 	args    func(...dynamic.Value) any
 	plain   any // Call.Args of a call without values
 	outputs int
+	effects bool  // a call does more than to compute its values
 	err     error // why it cannot be called
 }
 
@@ -45,6 +47,9 @@ func (d *dynamics) addOperators(text []byte) error {
 		o.OperatorCall, o.err = parseOperator(a.Graph)
 		o.args = (&dynamic.Call{Args: o.Args}).Prepare(o.Values...)
 		o.plain = o.args()
+		if s, err := op.Lookup(o.Name); err == nil {
+			o.effects = s.Keep || s.Stateful
+		}
 		d.operators[a.Operator] = o
 	}
 	return nil
@@ -127,12 +132,15 @@ func (g drawn) Draw() rng.Philox { return g.Philox }
 // callOperator makes a call of an operator, and passes its end.
 func (d *dynamics) callOperator(ctx context.Context, c *cursor) {
 	o, first, batch := d.operators[c.integer()], c.integer(), c.integer()
-	call := dynamic.Call{Batch: int(batch)}
+	of := stepCall{operator: o, batch: int(batch)}
 	var err error
 	var room [4]dynamic.Value
-	inputs := room[:0]
+	var places [4]int64
+	inputs, numbers := room[:0], places[:0]
 	for c.enter('['); c.err == nil && c.more(']'); {
-		v := d.find(c.integer())
+		n := c.integer()
+		numbers = append(numbers, n)
+		v := d.find(n)
 		if v.err != nil && err == nil {
 			err = v.err
 		}
@@ -144,14 +152,14 @@ func (d *dynamics) callOperator(ctx context.Context, c *cursor) {
 		if failed != nil && err == nil {
 			err = failed
 		}
-		call.Draw = drawn{g.Fork()}
+		of.draw, of.drawn = g, true
 	}
 	c.leave()
 	if c.err != nil {
 		return
 	}
 	if site >= 0 && site < int64(len(d.sites)) {
-		call.Site = d.sites[site]
+		of.site = d.sites[site]
 	}
 	switch {
 	case o == nil:
@@ -169,17 +177,28 @@ func (d *dynamics) callOperator(ctx context.Context, c *cursor) {
 		}
 		return
 	}
-	call.Op, call.Inputs = o.Name, inputs[:o.Inputs:o.Inputs]
-	call.Args = o.plain
-	if len(o.Values) > 0 {
-		call.Args = o.args(inputs[o.Inputs:]...)
+	made := d.trace(ctx, of, numbers, first)
+	if made == nil {
+		call := o.call(inputs, of.batch, of.site)
+		if of.drawn {
+			call.Draw = drawn{of.draw.Fork()}
+		}
+		made = dynamic.Invoke(ctx, call)
 	}
-	made := dynamic.Invoke(ctx, call)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range o.outputs {
 		d.values[first+int64(i)] = dynamicValue{value: made[min(i, len(made)-1)]} // a refused call has one value
 	}
+}
+
+// call returns a call of the operator, without a generator.
+func (o *dynamicOperator) call(inputs []dynamic.Value, batch int, site string) dynamic.Call {
+	call := dynamic.Call{Op: o.Name, Args: o.plain, Inputs: inputs[:o.Inputs:o.Inputs], Batch: batch, Site: site}
+	if len(o.Values) > 0 {
+		call.Args = o.args(inputs[o.Inputs:]...)
+	}
+	return call
 }
 
 // batchOf returns a batch.

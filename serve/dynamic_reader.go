@@ -18,14 +18,30 @@ type dynamicReader struct {
 	epoch int64      // the client's number of the iteration; 0: none
 	next  func() ([]dynamic.Value, error, bool)
 	stop  func()
+	ahead chan step // a batch that is being read ahead; nil: none
 }
 
 // end closes the reader.
 func (r *dynamicReader) end() error {
+	r.leave()
+	return r.Close()
+}
+
+// leave ends the iteration that is under way. A batch that was read ahead is lost.
+func (r *dynamicReader) leave() {
+	if r.ahead != nil {
+		s := <-r.ahead
+		for _, c := range s.calls {
+			for _, v := range c.values {
+				v.Release()
+			}
+		}
+		r.ahead = nil
+	}
 	if r.stop != nil {
 		r.stop()
 	}
-	return r.Close()
+	r.next, r.stop = nil, nil
 }
 
 // dynamicOpenReader makes a reader of its serialized form.
@@ -92,36 +108,56 @@ func withReader[A any](
 // nextArgs are the arguments of dynamic.next.
 type nextArgs struct {
 	epoch, first int64
-	batch        int // size; 0: samples
+	batch        int   // size; 0: samples
+	after        int64 // in a captured loop, the last group of the step before; 0: no such loop
 }
 
 func readNextArgs(a *args) (n nextArgs) {
 	n.epoch, n.first = a.id("epoch"), a.id("first")
 	a.into("batch", &n.batch)
+	n.after = a.id("after")
 	return n
 }
 
 // dynamicNext takes the next batch, or sample, of an epoch. Its outputs get numbers from first on.
 // The call is not cancelled: the client keeps it when a wait is interrupted.
 func dynamicNext(k *call, r *dynamicReader, a nextArgs) (reply, error) {
+	d := k.dynamics
 	if a.epoch != r.epoch {
-		if r.stop != nil {
-			r.stop()
-		}
+		r.leave()
 		r.epoch = a.epoch
-		r.next, r.stop = iter.Pull2(r.values(k.dynamics, a.batch))
+		r.next, r.stop = iter.Pull2(r.values(d, a.batch))
 	}
-	values, err, ok := r.next()
-	if err != nil {
-		return reply{}, err
+	var s step
+	if r.ahead != nil {
+		s = <-r.ahead
+		r.ahead = nil
+	} else {
+		s.values, s.err, s.ok = r.next()
 	}
-	for i, v := range values {
-		k.dynamics.put(a.first+int64(i), dynamicValue{value: v})
+	if s.err != nil {
+		return reply{}, s.err
+	}
+	for i, v := range s.values {
+		d.put(a.first+int64(i), dynamicValue{value: v})
+	}
+	used := 0
+	if a.after != 0 {
+		if err := d.await(a.after); err != nil {
+			return reply{}, err
+		}
+		var plan []stepCall
+		used, plan = d.beginStep(r, a.first, len(s.values), s.calls)
+		if s.ok {
+			d.readAhead(r, d.tracing.ctx, plan)
+		}
+		d.leaveTurn()
 	}
 	return answer(struct {
 		Outputs int  `json:"outputs"`
 		Ended   bool `json:"ended,omitempty"`
-	}{len(values), !ok})
+		Ahead   int  `json:"ahead,omitempty"`
+	}{len(s.values), !s.ok, used})
 }
 
 // values yields the outputs of an epoch.

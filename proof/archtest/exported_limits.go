@@ -131,7 +131,7 @@ func ExportedLimits() map[string]int {
 		"recipes":                             3,
 		"reader/video":                        10,
 		"record":                              5,
-		"rng":                                 39,
+		"rng":                                 40,
 		"rng/libstdcxx":                       62,
 		"rng/numpy":                           37,
 		"serve":                               6,

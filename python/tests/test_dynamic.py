@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
@@ -310,19 +312,54 @@ def test_readers_are_read_in_one_way(tmp_path: Path) -> None:
 
 
 def test_a_captured_loop_gives_the_same(tmp_path: Path) -> None:
-    root = tree(tmp_path, 10)
+    root = tree(tmp_path, 40)
+    outside = dyn.tensor(1.5) + 0
 
-    def run(capture: bool) -> list[Any]:
+    def run(capture: bool, changes: bool) -> tuple[list[Any], int]:
+        r = random.Random(5)
         reader, rng = dyn.readers.File(file_root=root), dyn.random.RNG(seed=3)
         found = []
-        for files, labels in reader.next_epoch(batch_size=4, capture=capture):
+        for files, labels in itertools.chain(
+            reader.next_epoch(batch_size=4, capture=capture),
+            reader.next_epoch(batch_size=4, capture=capture),
+        ):
             noise = dyn.random.uniform(
                 range=dyn.capture.invariant([0.0, 1.0]), rng=rng, batch_size=4
             )
-            found.append((indices(files), numbers(labels + noise)))
-        return found
+            value = labels * 2 + noise + outside
+            if changes and r.random() < 0.3:
+                value = value * r.choice([2, 3])
+            if changes and r.random() < 0.2:
+                rng()
+            if changes and r.random() < 0.2:
+                outside_too = dyn.tensor(r.random()) + 0
+                value = value + outside_too
+            more = dyn.random.normal(value, rng=rng)
+            found.append((indices(files), numbers(dyn.tensor(more + value)), str(rng.state)))
+        return found, reader._ahead
 
-    assert run(True) == run(False)
+    for changes in (False, True):
+        captured, ahead = run(True, changes)
+        assert captured == run(False, changes)[0]
+        assert ahead > 0
+        if not changes:
+            assert ahead >= 2 * 6 * 5  # calls of the steps that follow two others, in two epochs
+
+
+def test_a_captured_loop_that_is_left(tmp_path: Path) -> None:
+    reader = dyn.readers.File(file_root=tree(tmp_path, 12))
+    for _ in range(3):
+        for files, labels in reader.next_epoch(batch_size=2, capture=True):
+            (labels + 1).evaluate()
+            first = indices(files)
+            break
+        assert len(first) == 2
+    crops = []
+    for files, _ in reader.next_epoch(batch_size=2, capture=True):
+        crops.append(dyn.crop(files, crop=[5, 5]))
+    for crop in crops:
+        with pytest.raises(RuntimeError, match=r"test_dynamic\.py:\d+: crop"):
+            crop.evaluate()
 
 
 def test_checkpoints_are_files_that_are_never_replaced(tmp_path: Path) -> None:

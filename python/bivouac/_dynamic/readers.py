@@ -106,6 +106,7 @@ class Reader:
         self._state: str | None = None  # that the next iteration begins at
         self._call: Call | None = None  # the next batch, whose wait was interrupted
         self._first = 0  # number of its first output
+        self._ahead = 0  # calls of a captured loop that were made before the program made them
         self._taken = 0  # number of the last call whose batch was delivered
         self._epochs = itertools.count(1)
         self._calls: Iterator[Any] | None = None  # what `__call__` takes from
@@ -301,8 +302,9 @@ class Reader:
         Args:
           batch_size: the size of batches; by default that of the reader.
           ctx: the context in which the body of the loop makes its calls.
-          capture: the same batches. Calls are sent in groups in any case; checkpoints are refused
-            with it, as in DALI.
+          capture: the batches are the same. While the loop uses a batch, the side-car reads the next
+            one and makes the calls of the last step for it. A call that differs is made as always.
+            The reader has no states, and a batch that was read ahead is lost when the loop is left.
         """
         size = self._batch_size if batch_size is None else batch_size
         if capture:
@@ -371,6 +373,7 @@ class Reader:
         under_way = self._call or self._sent(session)
         if under_way is None:
             self._first = session.number(max(1, self._outputs))
+            after = session.sent() if self._capture else None
             under_way = session.link.start(
                 "dynamic.next",
                 hook=self._hook,
@@ -378,6 +381,7 @@ class Reader:
                 epoch=epoch,
                 first=self._first,
                 batch=size,
+                after=after,
             )
             self._call = under_way
         call = under_way
@@ -391,6 +395,7 @@ class Reader:
             self._begun = self._begun or self._ask("begun")["begun"]
             raise of_call(err) from None
         self._begun = True
+        self._ahead += value.get("ahead", 0)
         if value.get("ended"):
             return None
         handles = [Handle(session, self._first + i) for i in range(value["outputs"])]

@@ -215,6 +215,12 @@ class Session:
                 call = self._send(self._cut(), more)
             return call
 
+    def sent(self) -> int:
+        """Send what is noted, and return the number of the last group."""
+        with self.lock:
+            self.flush()
+            return self._groups
+
     def _send(self, group: _Group, more: dict[str, Any]) -> Call:
         while self.dropped_readers:
             self.link.start("dynamic.close", reader=self.dropped_readers.popleft())
