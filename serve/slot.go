@@ -115,11 +115,14 @@ type slotBatch struct {
 	Index    int64        `json:"index"`
 	Position int64        `json:"position"`
 	Outputs  []slotOutput `json:"outputs"`
+
+	data [][]byte // of the outputs
 }
 
 // slotOutput is one output of a batch. If all samples have one shape and lie back to back from
 // Offset on, it has Shape. Else it has Offsets and Shapes.
 type slotOutput struct {
+	Name    string  `json:"name,omitempty"` // of a field of a data set
 	DType   string  `json:"dtype"`
 	Layout  string  `json:"layout,omitempty"`
 	Samples int     `json:"samples"`
@@ -130,42 +133,50 @@ type slotOutput struct {
 	Dims    []int   `json:"dims,omitempty"`    // of all samples
 }
 
-// hand copies a batch into a slot, which the client holds from now on.
-func (p *piped) hand(b *pipeline.Batch) (reply, error) {
-	s := &p.slots
-	h := slotBatch{Epoch: b.Epoch, Index: b.Index, Position: b.Position}
-	var copies [][2]int64 // place in the slot, size
-	at := int64(0)
+// describe describes a batch. The offsets begin at each output.
+func describe(b *pipeline.Batch) *slotBatch {
+	h := &slotBatch{Epoch: b.Epoch, Index: b.Index, Position: b.Position}
 	for _, o := range b.Outputs {
-		n := o.NumSamples()
-		out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim, Offset: at}
+		out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: o.NumSamples(), NDim: o.NDim}
 		from, to := extent(o)
 		if o.Uniform() {
 			out.Shape = append([]int{}, o.Shape(0)...)
 		} else {
-			for i := range n {
-				out.Offsets = append(out.Offsets, at+int64(o.Offsets[i]-from))
+			for i := range out.Samples {
+				out.Offsets = append(out.Offsets, int64(o.Offsets[i]-from))
 			}
 			out.Dims = o.Dims
 		}
-		copies = append(copies, [2]int64{at, int64(to - from)})
-		at = (at + int64(to-from) + alignment - 1) &^ (alignment - 1)
-		h.Outputs = append(h.Outputs, out)
+		h.Outputs, h.data = append(h.Outputs, out), append(h.data, o.Data[from:to])
+	}
+	return h
+}
+
+// hand copies a batch into a slot, which the client holds from now on.
+func (p *piped) hand(h *slotBatch) (reply, error) {
+	s := &p.slots
+	at := int64(0)
+	for i := range h.Outputs {
+		out := &h.Outputs[i]
+		out.Offset = at
+		for k := range out.Offsets {
+			out.Offsets[k] += at
+		}
+		at = (at + int64(len(h.data[i])) + alignment - 1) &^ (alignment - 1)
 	}
 	number, to, file, err := s.take(at)
 	if err != nil {
 		return reply{}, err
 	}
 	var pieces []copying
-	for i, o := range b.Outputs {
-		from, end := extent(o)
-		pieces = cutCopy(pieces, to.mem[copies[i][0]:][:copies[i][1]], o.Data[from:end])
+	for i, from := range h.data {
+		pieces = cutCopy(pieces, to.mem[h.Outputs[i].Offset:][:len(from)], from)
 	}
 	copyAll(pieces)
 	to.held, h.flight = true, p.flight()
 	h.Slot, h.Bytes, h.New = number, len(to.mem), file != nil
 	h.Gone, s.gone = s.gone, nil
-	r, err := answer(&h)
+	r, err := answer(h)
 	r.file = file
 	return r, err
 }

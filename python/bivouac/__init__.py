@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
     from bivouac import errors as errors
     from bivouac import fn as fn
+    from bivouac import grain as grain
     from bivouac import math as math
     from bivouac import ops as ops
     from bivouac import pipeline as pipeline
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from bivouac._job import EXIT_PREEMPTED as EXIT_PREEMPTED
     from bivouac._job import Job as Job
     from bivouac._job import Preempted as Preempted
+    from bivouac._loader.loader import Batch as Batch
+    from bivouac._loader.loader import Loader as Loader
     from bivouac._mesh import Layout as Layout
     from bivouac._mesh import Mesh as Mesh
     from bivouac._mesh import Part as Part
@@ -37,9 +40,11 @@ if TYPE_CHECKING:
 __version__ = "0.6.0.dev0"
 
 __all__ = [
+    "Batch",
     "EXIT_PREEMPTED",
     "Job",
     "Layout",
+    "Loader",
     "Mesh",
     "OperatorConcurrency",
     "Part",
@@ -50,6 +55,7 @@ __all__ = [
     "checkpoint",
     "errors",
     "fn",
+    "grain",
     "load",
     "math",
     "newaxis",
@@ -63,11 +69,24 @@ __all__ = [
     "types",
 ]
 
-_modules = {"checkpoint", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types"}
+_modules = {
+    "checkpoint",
+    "errors",
+    "fn",
+    "grain",
+    "math",
+    "ops",
+    "pipeline",
+    "tfrecord",
+    "torch",
+    "types",
+}
 _names = {
+    "Batch": "_loader.loader",
     "EXIT_PREEMPTED": "_job",
     "Job": "_job",
     "Layout": "_mesh",
+    "Loader": "_loader.loader",
     "Mesh": "_mesh",
     "OperatorConcurrency": "_pipeline.enums",
     "Part": "_mesh",
