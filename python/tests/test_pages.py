@@ -19,7 +19,12 @@ from bivouac import errors
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md", "python-pipelines.md")
+PAGES = (
+    "moving-from-dali.md",
+    "moving-from-orbax.md",
+    "moving-from-torchdata.md",
+    "python-pipelines.md",
+)
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),
