@@ -35,7 +35,7 @@ func (d *dynamics) fetch(ctx context.Context, number int64, only bool) (reply, e
 		return reply{}, err
 	}
 	from, to := extent(b)
-	f := fetched{slotOutput: describe(b, 0, 0), Batch: batch, Size: int64(to - from)}
+	f := fetched{slotOutput: describe(b), Batch: batch, Size: int64(to - from)}
 	switch {
 	case to-from <= mostInline:
 		f.Data = b.Data[from:to]

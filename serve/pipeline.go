@@ -19,19 +19,47 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// engine makes the batches of a client.
+type engine interface {
+	Begin(ctx context.Context, wait bool) (bool, error)
+	next(ctx context.Context) (*slotBatch, error)
+	Release() error
+	InFlight() int
+	Reset() error
+	AppendStateWith(dst, consumer []byte) ([]byte, error)
+	SetState(state []byte) error
+	Consumer() []byte
+	Close() error
+	FeedInputs(name string, data []pipeline.Data, o *pipeline.FeedOptions) error
+	ExecutorStatistics() map[string]pipeline.OperatorStatistics
+}
+
+// graphEngine is the engine of a graph.
+type graphEngine struct{ *dali.Pipeline }
+
+func (g graphEngine) next(ctx context.Context) (*slotBatch, error) {
+	b, err := g.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return outgoing(b), nil
+}
+
 // piped is a pipeline of a client.
 type piped struct {
-	*dali.Pipeline
+	engine
 	slots  slots
-	pulled int      // bytes of the largest batch that was read in the client
-	warned []string // while it was opened
-	fed    bool     // there are external sources
-	ended  bool     // the client has no further data for this epoch
-	begun  int64    // batches of the epoch that were begun
-	resets int64    // how often the client began the next epoch
+	pulled int   // bytes of the largest batch that was read in the client
+	fed    bool  // there are external sources
+	ended  bool  // the client has no further data for this epoch
+	begun  int64 // batches of the epoch that were begun
+	resets int64 // how often the client began the next epoch
 
 	functions functions  // of the client
 	mu        sync.Mutex // is locked by the call that uses the pipeline
+
+	warning sync.Mutex
+	warned  []string
 }
 
 // pipelines are the pipelines of a connection. Numbers are not used twice.
@@ -89,6 +117,8 @@ func (p *piped) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler: a warning goes to the client.
 func (p *piped) Handle(_ context.Context, r slog.Record) error {
+	p.warning.Lock()
+	defer p.warning.Unlock()
 	p.warned = append(p.warned, r.Message)
 	return nil
 }
@@ -110,7 +140,7 @@ func (p *piped) beforeBatch(*pipeline.Pipeline) error {
 // place takes the place of a state: where in which epoch the client goes on.
 func (p *piped) place(state []byte) error {
 	p.begun, p.resets = 0, 0
-	if len(state) == 0 {
+	if _, defined := p.engine.(*definedEngine); defined || len(state) == 0 {
 		return nil
 	}
 	s, err := stateproto.Parse(state)
@@ -144,11 +174,21 @@ func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, 
 	}
 }
 
+// warnings returns what was said so far.
+func (p *piped) warnings() []string {
+	p.warning.Lock()
+	defer p.warning.Unlock()
+	return append([]string{}, p.warned...)
+}
+
 // mostSeconds is far above the time that a function may take.
 const mostSeconds = 1 << 30
 
-// pipelineOpen makes a pipeline of its serialized form.
+// pipelineOpen makes a pipeline of its serialized form, or of a definition.
 func pipelineOpen(k *call) (reply, error) {
+	if k.args.left["definition"] != nil {
+		return definitionOpen(k)
+	}
 	var graph, state []byte
 	var hold int
 	o := &dali.DeserializeOptions{}
@@ -202,9 +242,11 @@ func pipelineOpen(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if p.Pipeline, err = d.New(k.ctx, nil); err != nil {
+	pipe, err := d.New(k.ctx, nil)
+	if err != nil {
 		return reply{}, err
 	}
+	p.engine = graphEngine{pipe}
 	if err := p.place(state); err != nil {
 		return reply{}, errors.Join(err, p.end())
 	}
@@ -212,18 +254,18 @@ func pipelineOpen(k *call) (reply, error) {
 	inputs := map[string]int{}
 	for _, n := range d.Graph().Fed() {
 		p.fed = true
-		if inputs[n.Name], err = p.InputFeedCount(n.Name); err != nil {
+		if inputs[n.Name], err = pipe.InputFeedCount(n.Name); err != nil {
 			return reply{}, err
 		}
 	}
 	readers := map[string]dali.ReaderMeta{}
-	for _, r := range p.Readers() {
-		if readers[r.Name], err = p.ReaderMeta(r.Name); err != nil {
+	for _, r := range pipe.Readers() {
+		if readers[r.Name], err = pipe.ReaderMeta(r.Name); err != nil {
 			return reply{}, err
 		}
 	}
-	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
-		"begun": p.begun, "resets": p.resets, "warnings": append([]string{}, p.warned...)})
+	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(pipe.Consumer()),
+		"begun": p.begun, "resets": p.resets, "warnings": p.warnings()})
 }
 
 const heldBatches = "let go of batches, copy what is needed longer, or let the program hold more " +
@@ -294,7 +336,7 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	if !a.take {
 		return p.progress(false)
 	}
-	b, err := p.Take(k.ctx)
+	b, err := p.next(k.ctx)
 	if errors.Is(err, io.EOF) {
 		return p.progress(true)
 	}
@@ -371,7 +413,10 @@ func pipelineRestore(_ *call, p *piped, state []byte) (reply, error) {
 	if err := p.place(state); err != nil {
 		return reply{}, err
 	}
-	return p.progress(false)
+	return answer(struct {
+		flight
+		Consumer string `json:"consumer"`
+	}{p.flight(), string(p.Consumer())})
 }
 
 // pipelineStatistics answers with what each operator has done.

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
 PAGES = (
+    "moving-from-dali.md",
     "moving-from-orbax.md",
     "moving-from-torchdata.md",
     "python-pipelines.md",

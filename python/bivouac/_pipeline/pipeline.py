@@ -14,7 +14,7 @@ from bivouac._pipeline.enums import DALIDataType, OperatorConcurrency, StreamPol
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.properties import Properties
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
-from bivouac._pipeline.running import in_turn
+from bivouac._pipeline.turns import in_turn
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:

@@ -32,11 +32,12 @@ class Remote:
 
     def __init__(
         self,
-        graph: bytes,
+        graph: bytes | None = None,
         callbacks: Sequence[Callback] = (),
         callback_timeout: float | None = None,
         **options: Any,
     ) -> None:
+        """Open a serialized graph, or a `definition`."""
         self._calls: Calls | None = None
         self._link = _client.connection()
         self._pid = os.getpid()
@@ -44,7 +45,7 @@ class Remote:
         state = options.pop("state", None)
         value = self._link.call(
             "pipeline.open",
-            graph=base64.b64encode(graph).decode(),
+            graph=None if graph is None else base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
             functions=[callback.name for callback in callbacks] or None,
             callback_timeout=callback_timeout,
@@ -57,6 +58,7 @@ class Remote:
         self.inputs: dict[str, int] = value["inputs"]
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
+        self.batches: int | None = value.get("length", {}).get("batches")  # of a definition
         self.consumer: str = value["consumer"]  # data of an iterator in the state
         self._slots = Slots()
         self._taken: dict[int, Any] = {}  # the memory of the batch that is being taken
@@ -65,6 +67,7 @@ class Remote:
         self._failed = False
         self._reads = True  # the side-car can read the memory of this process, as far as is known
         self._feeding: _Feed | None = None  # the newest one
+        self._over = False  # the last call that took a batch found the end
         self.begun: int = value["begun"]  # batches of the epoch that were begun
         self.resets: int = value["resets"]  # how often the next epoch was begun
         self.flight = 0  # batches that were begun and not taken
@@ -106,12 +109,13 @@ class Remote:
     def take(self, schedule: int = 0) -> tuple[TensorListCPU, ...] | None:
         """Begin batches, and return the oldest one; None if none was begun.
 
-        A batch that an interrupted call has taken is returned first. Nothing is begun then.
+        What an interrupted call has taken is returned first, also the end. Nothing is begun then.
         """
         self._check()
         self._settle()
-        if not self._ready:
+        if not self._ready and not self._over:
             self._run(schedule, True)
+        self._over = False
         return self._ready.popleft() if self._ready else None
 
     def left(self) -> int:
@@ -172,6 +176,8 @@ class Remote:
             self._slots.take(call, value, memory)
             batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
             self._ready.append(batch)
+        elif value.get("end"):
+            self._over = True
         self._ended = None  # nor between the line before and this one
         self._taken = {}
 
@@ -187,12 +193,16 @@ class Remote:
 
     def restore(self, state: bytes) -> None:
         """Move the pipeline to a state."""
-        self._note(self.call("restore", state=base64.b64encode(state).decode()))
+        value = self.call("restore", state=base64.b64encode(state).decode())
         self._ready.clear()
+        self._over = False
+        self.consumer = value["consumer"]
+        self._note(value)
 
     def reset(self) -> None:
         """Begin the next epoch."""
         self._note(self.call("reset"))
+        self._over = False
 
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""

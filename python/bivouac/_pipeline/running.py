@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import base64
 import enum
-import functools
 import os
-import threading
 import warnings
-import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bivouac import _client, errors
 from bivouac._pipeline import callbacks, files
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
+from bivouac._pipeline.turns import Turns, in_turn
 
 if TYPE_CHECKING:
     from bivouac._pipeline.sources import Group
 
-__all__ = ["Running", "in_turn"]
+__all__ = ["Running"]
 
 
 class PipelineAPIType(enum.Enum):
@@ -33,37 +30,8 @@ class PipelineAPIType(enum.Enum):
 
 Outputs = tuple[TensorListCPU, ...]
 
-_R = TypeVar("_R", bound="Running")
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
-
-_pipelines: weakref.WeakSet[Running] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """Renew the locks in a forked child: a thread of the parent may have had the turn."""
-    for pipeline in _pipelines:
-        pipeline._turn = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def in_turn(
-    method: Callable[Concatenate[_R, _P], _T],
-) -> Callable[Concatenate[_R, _P], _T]:
-    """Let one thread at a time use a pipeline."""
-
-    @functools.wraps(method)
-    def call(self: _R, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        with self._turn:
-            return method(self, *args, **kwargs)
-
-    return call
-
-
-class Running:
+class Running(Turns):
     """The methods of a Pipeline that run it. The graph is made by the subclass.
 
     Threads that use one pipeline take turns: each batch comes to one of them. A source is called
@@ -89,10 +57,6 @@ class Running:
     _epoch_idx = 0
     _api_type: PipelineAPIType | None = None
     _skip_api_check = False
-
-    def __init__(self) -> None:
-        self._turn = threading.RLock()
-        _pipelines.add(self)
 
     # What the subclass has.
     _max_batch_size: int
@@ -289,6 +253,16 @@ class Running:
             return
         remote = self._opened()
         remote.reset()
+        self._first_iter, self._last_iter = True, False
+        self._begin_at(remote)
+        for group in self._sources:
+            group.reset()
+
+    @in_turn
+    def _move(self, state: bytes) -> None:
+        """Go on from a state."""
+        remote = self._opened()
+        remote.restore(state)
         self._first_iter, self._last_iter = True, False
         self._begin_at(remote)
         for group in self._sources:
