@@ -124,7 +124,9 @@ func (c *calling) begin() int64 {
 // client gives comes out of the pipeline.
 func TestFunctionCalls(t *testing.T) {
 	c := callingPipeline(t, nil)
-	for i, rows := range [][][]int32{{{1, 2}, {3}}, {{}, {7, 8, 9}, {1}, {2}}, {make([]int32, 5000)}, {{4}}, {{1, 2}, {3, 4}}} {
+	for i, rows := range [][][]int32{
+		{{1, 2}, {3}}, {{}, {7, 8, 9}, {1}, {2}}, {make([]int32, 5000)}, {{4}}, {{1, 2}, {3, 4}},
+	} {
 		if f := c.feed(rows); f != nil {
 			t.Fatal(f.Text)
 		}

@@ -196,8 +196,8 @@ class Remote:
             self._failed = True
             self._ended = None
             if type(failure) is errors.Canceled:
-                # An interrupt came before the call was sent whole, so it was cancelled: it has taken
-                # nothing.
+                # An interrupt came before all of the call was sent, so it was cancelled: it has
+                # taken nothing.
                 self._settle()
                 return
             raise failure if self._calls is None else self._calls.error(failure)
