@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ func (fs *functions) name(id int64) string {
 // call has the client make a call.
 func (fs *functions) call(id int64, n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error) {
 	q := question{Op: "function", Pipeline: fs.pipeline, Function: id, Samples: n, Inputs: make([]slotOutput, len(in))}
-	size := layOut(in, q.Inputs)
+	places, size := layOut(in, q.Inputs)
 	fs.mu.Lock()
 	file, err := fs.room(size)
 	if err != nil {
@@ -73,7 +74,7 @@ func (fs *functions) call(id int64, n int, in [][]tensor.Tensor) ([][]tensor.Ten
 	var pieces []copying
 	for i, samples := range in {
 		for s, t := range samples {
-			pieces = cutCopy(pieces, fs.mem[q.Inputs[i].Offsets[s]:][:len(t.Data)], t.Data)
+			pieces = cutCopy(pieces, fs.mem[places[i][s]:][:len(t.Data)], t.Data)
 		}
 	}
 	copyAll(pieces)
@@ -150,18 +151,33 @@ func (fs *functions) close() {
 	fs.drop()
 }
 
-// layOut describes where the samples of inputs lie, and returns the bytes of all of them.
-func layOut(in [][]tensor.Tensor, to []slotOutput) (size int64) {
+// layOut describes where the samples of inputs lie, and returns the place of each sample and the
+// bytes of all of them. Samples of one shape lie back to back.
+func layOut(in [][]tensor.Tensor, to []slotOutput) (places [][]int64, size int64) {
+	places = make([][]int64, len(in))
 	for i, samples := range in {
-		o := slotOutput{Samples: len(samples), Offset: size, Offsets: []int64{}, Dims: []int{}}
-		for _, t := range samples {
-			o.DType, o.Layout, o.NDim = t.DType.String(), t.Layout, len(t.Shape)
-			o.Offsets, o.Dims = append(o.Offsets, size), append(o.Dims, t.Shape...)
-			size = (size + int64(len(t.Data)) + alignment - 1) &^ (alignment - 1)
+		first := samples[0]
+		o := slotOutput{DType: first.DType.String(), Layout: first.Layout, Samples: len(samples), NDim: len(first.Shape),
+			Offset: size}
+		uniform := !slices.ContainsFunc(samples, func(t tensor.Tensor) bool { return !t.Shape.Equal(first.Shape) })
+		if uniform {
+			o.Shape = append([]int{}, first.Shape...)
 		}
+		for _, t := range samples {
+			places[i] = append(places[i], size)
+			size += int64(len(t.Data))
+			if !uniform {
+				o.Dims = append(o.Dims, t.Shape...)
+				size = (size + alignment - 1) &^ (alignment - 1)
+			}
+		}
+		if !uniform {
+			o.Offsets = places[i]
+		}
+		size = (size + alignment - 1) &^ (alignment - 1)
 		to[i] = o
 	}
-	return size
+	return places, size
 }
 
 // giveArgs are the arguments of pipeline.give.

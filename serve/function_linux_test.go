@@ -71,9 +71,17 @@ func (c *questioned) question() (q question) {
 func (c *questioned) input(q question) (rows [][]int32) {
 	in := q.Inputs[0]
 	for s := range in.Samples {
-		row := make([]int32, in.Dims[s])
+		var row []int32
+		at := in.Offset
+		if in.Offsets == nil {
+			row = make([]int32, in.Shape[0])
+			at += int64(4 * s * in.Shape[0])
+		} else {
+			row = make([]int32, in.Dims[s])
+			at = in.Offsets[s]
+		}
 		for k := range row {
-			row[k] = int32(binary.LittleEndian.Uint32(c.mem[in.Offsets[s]+int64(4*k):]))
+			row[k] = int32(binary.LittleEndian.Uint32(c.mem[at+int64(4*k):]))
 		}
 		rows = append(rows, row)
 	}
@@ -116,7 +124,9 @@ func (c *questioned) begin() int64 {
 // client gives comes out of the pipeline.
 func TestFunctionCalls(t *testing.T) {
 	c := callingPipeline(t, nil)
-	for i, rows := range [][][]int32{{{1, 2}, {3}}, {{}, {7, 8, 9}, {1}, {2}}, {make([]int32, 5000)}, {{4}}} {
+	for i, rows := range [][][]int32{
+		{{1, 2}, {3}}, {{}, {7, 8, 9}, {1}, {2}}, {make([]int32, 5000)}, {{4}}, {{1, 2}, {3, 4}},
+	} {
 		if f := c.feed(rows); f != nil {
 			t.Fatal(f.Text)
 		}

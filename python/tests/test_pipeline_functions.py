@@ -363,6 +363,32 @@ class TestHangs:
         go.set()
         assert [rows(pipe.run()) for _ in range(2)] == [want(1), want(2)]
 
+    def test_an_interrupt_while_the_call_is_sent(self) -> None:
+        """The call is cancelled then. It has taken nothing, and the next run returns the batch."""
+        go = threading.Event()
+
+        def function(x: Any) -> Any:
+            if x[0] == 10:
+                go.wait()
+            return x
+
+        pipe = graph(function, prefetch_queue_depth=1)
+        assert rows(pipe.run()) == want(0)
+        writer = _client.connection()._writer
+        post = writer.post
+
+        def interrupts(frame: Any) -> None:
+            post(frame)
+            if b"pipeline.run" in bytes(frame.view):
+                setattr(writer, "post", post)  # noqa: B010
+                raise KeyboardInterrupt
+
+        setattr(writer, "post", interrupts)  # noqa: B010
+        with pytest.raises(KeyboardInterrupt):
+            pipe.run()
+        go.set()
+        assert [rows(pipe.run()) for _ in range(2)] == [want(1), want(2)]
+
     @pytest.mark.parametrize("variable", [False, True])
     def test_a_time_limit(self, variable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         """The error names the function. The pipeline goes on when the function returns."""

@@ -171,13 +171,13 @@ class Calls:
         if question["call"] <= self._last:
             return  # an interrupt of the thread that reads has brought it twice
         self._last = question["call"]
-        if fds:
-            self._map = map_memory(fds, question["bytes"])
-        if self.limit is not None and time.monotonic() - posted > self.limit:
-            return  # nobody waits for it any more
         answer: dict[str, Any] = {"ask": question["ask"]}
         callback = self.callbacks[question["function"]]
         try:
+            if fds:
+                self._map = map_memory(fds, question["bytes"])
+            if self.limit is not None and time.monotonic() - posted > self.limit:
+                return  # nobody waits for it any more
             views = np.frombuffer(self._map, np.uint8)
             inputs = [TensorListCPU._of(views, one).views() for one in question["inputs"]]
             outputs = callback.call(question["samples"], [list(arrays) for arrays in inputs])

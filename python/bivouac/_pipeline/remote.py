@@ -168,6 +168,11 @@ class Remote:
             # No signal handler can run between these two lines.
             self._failed = True
             self._ended = None
+            if type(failure) is errors.Canceled:
+                # An interrupt came before all of the call was sent, so it was cancelled: it has
+                # taken nothing.
+                self._settle()
+                return
             raise failure if self._calls is None else self._calls.error(failure)
         value = call.value()
         self._note(value)

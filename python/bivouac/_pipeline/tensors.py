@@ -290,7 +290,9 @@ class TensorListCPU:
     def views(self) -> list[np.ndarray[Any, Any]]:
         """Return an array for each sample: views of the memory of the batch."""
         if self._arrays is None:
-            if self._dense is not None:
+            if self._dense is not None and self._dense.ndim == 1:  # its items are not arrays
+                self._arrays = [row.reshape(()) for row in self._dense.reshape(-1, 1)]
+            elif self._dense is not None:
                 self._arrays = list(self._dense)
             else:
                 flat, offsets = self._flat, self._offsets
