@@ -66,7 +66,8 @@ __all__ = [
 ]
 
 _modules = {
-    "checkpoint", "dynamic", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types",
+    "checkpoint", "dynamic", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch",
+    "types",
 }  # fmt: skip
 _names = {
     "EXIT_PREEMPTED": "_job",
