@@ -87,8 +87,8 @@ func (p *Philox) SkipSequence(n uint64) {
 	p.ready = false
 }
 
-// Since returns how many words p is further on than q. ok is false unless both have one key and p is
-// not before q, by at most 2^60 words.
+// Since returns how many words p is further on than q. ok is false if their keys differ, if p is
+// before q, or if there are more than 2^60 words between them.
 func (p Philox) Since(q Philox) (words uint64, ok bool) {
 	blocks, borrow := bits.Sub64(p.block, q.block, 0)
 	high, _ := bits.Sub64(p.seq, q.seq, borrow)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSince is that Since counts the words that Skip skips, and refuses places before and elsewhere.
+// TestSince is that Since counts the words that Skip skips, and refuses places before it and of
+// other keys.
 func TestSince(t *testing.T) {
 	for _, at := range []Philox{NewPhilox(7, 0, 0), NewPhilox(7, 3, 5), NewPhilox(7, 9, math.MaxUint64)} {
 		for _, n := range []uint64{0, 1, 3, 4, 7, 1000003, 1 << 40} {

@@ -83,8 +83,8 @@ func (d *dynamics) await(group int64) error {
 	return err
 }
 
-// turn waits until nobody has the turn and ready is true, and takes it unless pass is true. Both are
-// called with the lock.
+// turn waits until nobody has the turn and ready is true, and takes it unless pass is true. Both
+// functions are called with the lock.
 func (d *dynamics) turn(ready, pass func() bool) (passed bool, err error) {
 	stop := context.AfterFunc(d.ctx, func() {
 		d.mu.Lock()

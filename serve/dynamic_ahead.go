@@ -61,7 +61,7 @@ func (d *dynamics) trace(ctx context.Context, c stepCall, numbers []int64, first
 		return nil
 	}
 	t.ctx = ctx
-	fits := true // the inputs are those of the call that was made ahead
+	fits := true // the call that was made ahead had the same inputs
 	for _, n := range numbers {
 		from, ok := t.origins[n]
 		if !ok {
@@ -86,8 +86,8 @@ func (d *dynamics) trace(ctx context.Context, c stepCall, numbers []int64, first
 }
 
 // beginStep begins a step of a captured loop: the calls from now on belong to its batch, whose
-// values have the numbers from first on. It returns how many calls of the last step were made ahead,
-// and the calls of the step that follows this one.
+// values have the numbers from first on. It returns how many calls of the last step were made
+// ahead, and the calls of the step that follows this one.
 func (d *dynamics) beginStep(r *dynamicReader, first int64, outputs int, ahead []stepCall) (used int, plan []stepCall) {
 	t := &d.tracing
 	used = t.used
@@ -133,7 +133,7 @@ func (t *tracing) plan() []stepCall {
 	return calls
 }
 
-// makeAhead makes the calls of a plan for a batch, as far as their inputs are known.
+// makeAhead makes the calls of a plan for a batch, up to the first one whose inputs are not known.
 func (d *dynamics) makeAhead(ctx context.Context, calls []stepCall, batch []dynamic.Value) []stepCall {
 	for i := range calls {
 		c := &calls[i]

@@ -127,7 +127,9 @@ class Program:
             arrays = [self.array([n + i % 2 for n in shape]) for i in range(BATCH)]
             made = dyn.as_batch(arrays)
         elif kind == 6:
-            made = dyn.tensor(r.choice([3, 2.5, True, [1, 2, 3], [[1.5, 2], [3, 4]]]))
+            given = r.choice([3, 2.5, True, [1, 2, 3], [[1.5, 2], [3, 4]]])
+            # Much of arithmetic is an error for booleans. A lazy program makes no such errors.
+            made = dyn.tensor(int(given) if given is True and self.lazy else given)
             if self.batched:
                 made = dyn.Batch.broadcast(made, BATCH)
         else:
@@ -181,7 +183,7 @@ class Program:
         r = self.r
         a, b = self.pick(), r.randint(0, 5)
         made = r.choice([lambda: a > b, lambda: a == b, lambda: a != b, lambda: a <= b])()
-        self.numbers.append(made)
+        self.numbers.append(made * 1 if self.lazy else made)
 
     def unary(self) -> None:
         r, dyn = self.r, self.dyn

@@ -302,8 +302,8 @@ class Reader:
         Args:
           batch_size: the size of batches; by default that of the reader.
           ctx: the context in which the body of the loop makes its calls.
-          capture: the batches are the same. While the loop uses a batch, the side-car reads the next
-            one and makes the calls of the last step for it. A call that differs is made as always.
+          capture: the batches are the same. While the loop uses a batch, the side-car reads the
+            next one and makes the calls of the last step for it. A call that differs is made anew.
             The reader has no states, and a batch that was read ahead is lost when the loop is left.
         """
         size = self._batch_size if batch_size is None else batch_size

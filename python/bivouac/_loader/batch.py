@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __all__ = ["Batch"]
@@ -20,8 +21,7 @@ class Batch(dict[str, Any]):
 
         Samples that differ in shape are a list with a tensor for each.
         """
-        import torch
-
+        torch: Any = importlib.import_module("torch")
         return self._converted(torch.from_numpy)
 
     def jax(self) -> dict[str, Any]:
