@@ -23,6 +23,8 @@ type Call struct {
 	Batch  int     // the batch size if no input or argument is a Batch; 0: the result is a Tensor
 	// Schema is an operator that is not registered, in place of Op.
 	Schema *op.Schema
+	// Site is the file and line that errors name, in place of the line of the Go program.
+	Site string
 }
 
 // lookup returns the operator of a call.
@@ -58,8 +60,10 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	if s.mode == Sync {
 		return e.invokeSync(ctx, c, dst)
 	}
-	k := &call{e: e, ctx: ctx, mode: s.mode}
-	k.site.capture(0)
+	k := &call{e: e, ctx: ctx, mode: s.mode, place: c.Site}
+	if k.place == "" {
+		k.site.capture(0)
+	}
 	switch body, err := k.prepare(c); {
 	case err != nil:
 		return k.refuse(err, dst)
@@ -85,7 +89,7 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 	if !ok {
 		k = &call{}
 	}
-	k.e, k.ctx, k.mode = e, ctx, Sync
+	k.e, k.ctx, k.mode, k.place = e, ctx, Sync, c.Site
 	defer func() {
 		k.clear()
 		e.free.Put(k)

@@ -82,6 +82,17 @@ type arguments struct {
 
 // setArguments makes args the arguments of the call.
 func (k *call) setArguments(args any) error {
+	if b, ok := args.(*bound); ok {
+		if len(b.values) != len(b.names) {
+			return &errs.Error{Kind: errs.Invalid, Op: k.operator.schema.FullName(), Subject: "arguments",
+				Want: fmt.Sprintf("%d values for %v", len(b.names), b.names), Got: fmt.Sprint(len(b.values))}
+		}
+		k.args = arguments{args: b, text: b.text}
+		for _, v := range b.values {
+			k.args.values = append(k.args.values, v)
+		}
+		return nil
+	}
 	typ := reflect.TypeOf(args)
 	if typ != nil && typ.Kind() == reflect.Struct {
 		of := k.operator.args.Load()
@@ -145,8 +156,11 @@ func (a *arguments) build() (set map[string]op.Argument, names []string, err err
 	if a.fields != nil {
 		args = a.fields.Detached(args)
 	}
-	if _, set, err = op.Arguments(args); err != nil {
+	if set, err = argumentsOf(args); err != nil {
 		return nil, nil, err
+	}
+	if b, ok := args.(*bound); ok {
+		return set, b.names, nil // the constants do not change
 	}
 	for name, arg := range set {
 		if v := reflect.ValueOf(arg.Const); a.fields == nil && arg.From == nil && v.Kind() == reflect.Slice {
@@ -182,7 +196,7 @@ func (k *call) countOutputs() int {
 	if last != nil && last.ports == k.ports && last.args.equal(&k.args) {
 		return len(last.specs)
 	}
-	_, set, err := op.Arguments(k.args.args)
+	set, err := argumentsOf(k.args.args)
 	if err != nil {
 		return len(s.Outputs)
 	}

@@ -19,6 +19,7 @@ type call struct {
 	ctx      context.Context
 	mode     Mode
 	site     site
+	place    string // Call.Site
 	number   uint64 // in the order of calls
 	operator *operator
 	args     arguments
@@ -159,7 +160,7 @@ func (k *call) inputName(i int) string {
 
 // clear resets the call.
 func (k *call) clear() {
-	k.ctx, k.operator, k.args = nil, nil, arguments{}
+	k.ctx, k.operator, k.args, k.place = nil, nil, arguments{}, ""
 	k.ports, k.batch, k.samples = 0, false, 0
 	k.inputs, k.outs, k.few, k.one = nil, nil, [len(k.few)]*result{}, [1]*result{}
 	k.state.Store(fresh)
@@ -193,7 +194,11 @@ func (k *call) refuse(err error, dst []Value) []Value {
 
 // wrap adds the site to an error.
 func (k *call) wrap(err error) error {
-	return &errs.Error{Op: "dynamic", Subject: "call at " + k.site.String(), Err: err}
+	place := k.place
+	if place == "" {
+		place = k.site.String()
+	}
+	return &errs.Error{Op: "dynamic", Subject: "call at " + place, Err: err}
 }
 
 // absent reports whether v is nil, or a nil pointer.

@@ -205,7 +205,7 @@ func (rec *recording) addCall(c *Call) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, set, err := op.Arguments(c.Args)
+	set, err := argumentsOf(c.Args)
 	if err != nil {
 		return nil, errs.Wrap("", c.Op, err)
 	}

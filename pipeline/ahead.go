@@ -51,7 +51,17 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	}
 	defer p.turn.Leave()
 	began, watcher := watch(ctx)
+	flight := p.ring.InFlight()
 	s, ok, err := p.ring.Share(ctx)
+	for err != nil && p.late.nodes {
+		again, failed := p.redescribe(err)
+		if err = failed; !again {
+			break
+		}
+		for p.ring.InFlight() < flight && p.ring.Schedule(ctx, true) == flow.Started {
+		}
+		s, ok, err = p.ring.Share(ctx)
+	}
 	if !ok && err == nil {
 		return nil, io.EOF
 	}

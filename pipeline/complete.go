@@ -19,15 +19,17 @@ type completions struct {
 // each time.
 const mostCompletions = 64
 
-// of returns g, completed for inputs with these specs.
-func (c *completions) of(g *graph.Graph, specs [][]tensor.Spec) (*graph.Graph, error) {
+// of returns g, completed for inputs with these specs, and late nodes with these.
+func (c *completions) of(
+	g *graph.Graph, specs [][]tensor.Spec, late map[string][]tensor.Spec,
+) (*graph.Graph, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := fmt.Sprintf("%#v", specs)
+	key := fmt.Sprintf("%#v %#v", specs, late)
 	if known, ok := c.graphs[key]; ok {
 		return known, nil
 	}
-	done, err := g.Specialize(specs)
+	done, err := g.Specialize(specs, late)
 	if err != nil {
 		return nil, err
 	}

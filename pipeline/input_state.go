@@ -11,7 +11,7 @@ import (
 // progress returns how far the stream has come, with the states of its external sources and
 // functions.
 func (p *Pipeline) progress() Progress {
-	at := p.ring.Token()
+	at := p.turned(p.ring.Token())
 	at.Sources, at.Faults, at.Came = nil, p.faults, nil
 	for i, n := range p.counted {
 		if i < len(p.came) {

@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -160,8 +161,15 @@ func newPipeline(
 		p.closeMinds()
 		return nil, err
 	}
+	if p.late.nodes = slices.ContainsFunc(g.Nodes, (*graph.Node).Late); p.late.nodes {
+		p.config.Made = exec.NewMade()
+	}
 	if g.Known() {
 		p.begin(g)
+	} else if len(p.inputs) == 0 {
+		if err := p.specialize(); err != nil {
+			return nil, err
+		}
 	}
 	p.ring = flow.NewRing[*slot, Progress](producer{p}, o.ahead(), func() *slot { return &slot{} }, Progress{})
 	return p, nil
@@ -214,6 +222,13 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	defer p.turn.Leave()
 	began, watcher := watch(ctx)
 	s, ok, err := p.ring.Next(ctx)
+	for err != nil && p.late.nodes {
+		again, failed := p.redescribe(err)
+		if err = failed; !again {
+			break
+		}
+		s, ok, err = p.ring.Next(ctx)
+	}
 	b, err := p.deliver(ctx, "pipeline.Next", s, ok, err)
 	if watcher != nil {
 		tellBatch(ctx, watcher, b, err, time.Since(began))
@@ -233,6 +248,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for _, in := range p.inputs {
 			in.delivered(p.ring.Token().number - 1)
 		}
+		p.config.Made.Forget(p.ring.Token().Position)
 		p.settleFaults(s)
 		if len(p.counted) > 0 {
 			p.came = s.frame.Came(p.came[:0])
@@ -240,6 +256,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for i, b := range s.frame.Remembered() {
 			p.remembered[i] = append(p.remembered[i][:0], b...)
 		}
+		p.turns = slices.DeleteFunc(p.turns, func(number int64) bool { return number < p.ring.Token().number })
 		p.count(&s.batch)
 		s.lent.Set()
 		return &s.batch, nil
@@ -257,7 +274,7 @@ func (p *Pipeline) Skip() error {
 		return err
 	}
 	defer p.turn.Leave()
-	at := p.ring.Token()
+	at := p.turned(p.ring.Token())
 	n, after := p.schedule.next(at.Position)
 	if len(p.inputs) > 0 {
 		lo, hi := order.Slice(n, p.options.Rank, p.options.World)
@@ -276,6 +293,7 @@ func (p *Pipeline) Skip() error {
 	}
 	at.Position, at.Batches, at.number = after, at.Batches+1, at.number+1
 	p.ring.Reset(at)
+	p.config.Made.Forget(at.Position)
 	p.tell(Event{Kind: Moved, Position: at.Position})
 	for _, in := range p.inputs {
 		in.delivered(at.number - 1)
@@ -284,25 +302,46 @@ func (p *Pipeline) Skip() error {
 }
 
 // Reset begins the next epoch after io.EOF, and restarts the external sources. Before the end of an
-// epoch it does nothing.
+// epoch it does nothing. If batches in flight are not yet delivered, they come first, and the next
+// epoch begins behind them. With sources that have callbacks Reset then does nothing.
 func (p *Pipeline) Reset() error {
 	if err := p.turn.Enter("pipeline.Reset"); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.ring.Outcome() != flow.Ended || p.ring.InFlight() > 0 {
+	if p.ring.Outcome() != flow.Ended {
 		return nil
 	}
-	at := p.ring.Token()
+	if p.ring.InFlight() > 0 {
+		if !slices.ContainsFunc(p.inputs, func(in *input) bool { return in.gives != nil }) {
+			p.turns = append(p.turns, p.ring.Produced().number)
+			p.ring.Reopen()
+			p.tell(Event{Kind: EpochEnded})
+		}
+		return nil
+	}
+	at := p.turned(p.ring.Token())
 	at.Resets, at.Batches, at.First, at.number = at.Resets+1, 0, at.Position, 0
 	p.tell(Event{Kind: EpochEnded})
 	return p.move(at)
 }
 
+// turned returns where the batch after at begins: at, or the begin of an epoch there. An epoch
+// without batches counts too.
+func (p *Pipeline) turned(at Progress) Progress {
+	for _, number := range p.turns {
+		if number == at.number {
+			at.Resets, at.Batches, at.First = at.Resets+1, 0, at.Position
+		}
+	}
+	return at
+}
+
 // move moves the stream and its sources to a place, from which no batch was delivered yet.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
-	p.prepared = at.number
+	p.prepared, p.turns = at.number, nil
+	p.config.Made.Forget(math.MaxInt64)
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number

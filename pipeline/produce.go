@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -19,14 +20,17 @@ import (
 type making struct {
 	config exec.Config
 	exec   *exec.Executor // nil until the first data describes the graph's inputs
+	late   late
 	ring   *flow.Ring[*slot, Progress]
 	ids    []int64     // of a whole batch, all ranks
+	turns  []int64     // numbers of batches that begin an epoch, ascending, and are not yet delivered
 	last   *exec.Frame // the frame that was started last, until it is abandoned
 	stuck  bool        // the newest batch could not be begun
 }
 
 // slot is a batch in the making.
 type slot struct {
+	exec  *exec.Executor // of frame
 	frame *exec.Frame
 	batch Batch
 	fed   []*feed // of each input
@@ -44,6 +48,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	if p.stuck {
 		return at, flow.Starved
 	}
+	at = p.turned(at)
 	n, after := p.schedule.next(at.Position)
 	lo, hi := order.Slice(n, p.options.Rank, p.options.World)
 	if len(p.inputs) > 0 {
@@ -59,8 +64,11 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 			hi, after = fed, at.Position+int64(fed)
 		}
 	}
-	if s.frame == nil {
-		s.frame = p.exec.NewFrame()
+	if s.exec != p.exec {
+		if s.frame != nil {
+			s.frame.Drop()
+		}
+		s.exec, s.frame = p.exec, p.exec.NewFrame()
 		s.batch.Outputs, s.batch.frame = s.frame.Outputs, s.frame
 	}
 	f := s.frame
@@ -176,19 +184,24 @@ func (p *Pipeline) checkSize(in *input, n, first, most int) error {
 
 // specialize makes the executor for inputs that the first data describes.
 func (p *Pipeline) specialize() error {
-	g := p.graph
-	if !g.Known() {
-		specs := make([][]tensor.Spec, len(p.inputs))
-		for i, in := range p.inputs {
-			specs[i] = in.specs
-		}
-		var err error
-		if g, err = p.seen.of(g, specs); err != nil {
-			return err
-		}
+	g, err := p.described()
+	if err != nil {
+		return err
 	}
 	p.begin(g)
 	return nil
+}
+
+// described returns the graph with everything that the data so far describes.
+func (p *Pipeline) described() (*graph.Graph, error) {
+	if p.graph.Known() {
+		return p.graph, nil
+	}
+	specs := make([][]tensor.Spec, len(p.inputs))
+	for i, in := range p.inputs {
+		specs[i] = in.specs
+	}
+	return p.seen.of(p.graph, specs, p.late.specs)
 }
 
 // dropInputs ends the slot's use of its fed batches.
@@ -206,13 +219,13 @@ func (m producer) Wait(ctx context.Context, s *slot) error {
 	}
 	p := m.p
 	if !p.options.EnableTiming {
-		return p.exec.Wait(ctx, s.frame)
+		return s.exec.Wait(ctx, s.frame)
 	}
 	start := time.Now()
-	if !p.exec.Ready(s.frame) {
+	if !s.exec.Ready(s.frame) {
 		p.meter.starved.Add(1)
 	}
-	err := p.exec.Wait(ctx, s.frame)
+	err := s.exec.Wait(ctx, s.frame)
 	p.meter.waited.Add(int64(time.Since(start)))
 	return err
 }
@@ -222,7 +235,7 @@ func (m producer) Err(s *slot) error {
 	if s.err != nil {
 		return s.err
 	}
-	if err := m.p.exec.Err(s.frame); err != nil {
+	if err := s.exec.Err(s.frame); err != nil {
 		return err
 	}
 	return m.p.declared.checkBatch(s.batch.Outputs)
@@ -241,7 +254,7 @@ func (m producer) Abandon(s *slot) {
 		if m.p.last == s.frame { // the next frame follows the last delivered batch
 			m.p.last = nil
 		}
-		m.p.exec.Abandon(s.frame)
+		s.exec.Abandon(s.frame)
 	} else {
 		s.err, m.p.stuck = nil, false
 	}

@@ -87,6 +87,16 @@ func (p *Philox) SkipSequence(n uint64) {
 	p.ready = false
 }
 
+// Since returns how many words p is further on than q. ok is false if their keys differ, if p is
+// before q, or if there are more than 2^60 words between them.
+func (p Philox) Since(q Philox) (words uint64, ok bool) {
+	blocks, borrow := bits.Sub64(p.block, q.block, 0)
+	high, _ := bits.Sub64(p.seq, q.seq, borrow)
+	words = blocks<<2 + uint64(p.phase) - uint64(q.phase)
+	near := high == 0 && blocks <= 1<<58 && (blocks > 0 || p.phase >= q.phase)
+	return words, near && p.key == q.key && words <= 1<<60
+}
+
 // Branch returns the generator at the same place under another key, which differs from p's key in
 // the bits of salt. It is for an operator that draws twice from one stream.
 func (p Philox) Branch(salt uint64) Philox {

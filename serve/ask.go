@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"strconv"
 	"sync"
 
@@ -25,12 +26,23 @@ func (c *connection) ask(question map[string]any) (json.RawMessage, error) {
 
 // askUntil is ask that waits no longer than ctx lasts. An answer that comes later is dropped.
 func (c *connection) askUntil(ctx context.Context, question map[string]any) (json.RawMessage, error) {
+	return c.askFile(ctx, func(id int64) any {
+		question["ask"] = id
+		return question
+	}, nil)
+}
+
+// askFile is askUntil for a question that a file may travel with, which it closes. question returns
+// the question with the number that it gets.
+func (c *connection) askFile(
+	ctx context.Context, question func(id int64) any, file *os.File,
+) (json.RawMessage, error) {
 	id, answered := c.asks.begin()
 	if answered == nil {
+		closeFile(file)
 		return nil, closed()
 	}
-	question["ask"] = id
-	c.send(kindAsk, question)
+	c.sendFile(kindAsk, question(id), file)
 	var r reply
 	var ok bool
 	select {

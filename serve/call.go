@@ -104,6 +104,7 @@ func ops() map[string]func(*call) (reply, error) {
 
 		"pipeline.open":       pipelineOpen,
 		"pipeline.feed":       withPipeline(readFeedArgs, pipelineFeed),
+		"pipeline.give":       pipelineGive,
 		"pipeline.run":        withPipeline(readRunArgs, pipelineRun),
 		"pipeline.progress":   withPipeline(noArguments, pipelineProgress),
 		"pipeline.reset":      withPipeline(noArguments, pipelineReset),
@@ -113,6 +114,17 @@ func ops() map[string]func(*call) (reply, error) {
 		"pipeline.close":      pipelineClose,
 		"pipeline.dot":        pipelineDot,
 		"operator.outputs":    operatorOutputs,
+
+		"dynamic.run":      dynamicRun,
+		"dynamic.put":      dynamicPut,
+		"dynamic.reader":   dynamicOpenReader,
+		"dynamic.next":     withReader(readNextArgs, dynamicNext),
+		"dynamic.state":    withReader(noArguments, dynamicState),
+		"dynamic.restore":  withReader(readStateText, dynamicRestore),
+		"dynamic.enable":   withReader(noArguments, dynamicEnable),
+		"dynamic.begun":    withReader(noArguments, dynamicBegun),
+		"dynamic.metadata": withReader(noArguments, dynamicMetadata),
+		"dynamic.close":    dynamicCloseReader,
 	}
 }
 

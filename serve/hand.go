@@ -19,6 +19,9 @@ type slotBatch struct {
 	Index    int64        `json:"index"`
 	Position int64        `json:"position"`
 	Outputs  []slotOutput `json:"outputs"`
+
+	data   [][]byte    // of the outputs
+	detach func(i int) // makes the memory of an output the caller's; nil: the memory stays the engine's
 }
 
 // slotUse is a slot that a batch lies in.
@@ -31,6 +34,7 @@ type slotUse struct {
 // slotOutput is one output of a batch. If all samples have one shape and lie back to back from
 // Offset on, it has Shape. Else it has Offsets and Shapes.
 type slotOutput struct {
+	Name    string  `json:"name,omitempty"` // of a field of a data set
 	DType   string  `json:"dtype"`
 	Layout  string  `json:"layout,omitempty"`
 	Samples int     `json:"samples"`
@@ -45,84 +49,87 @@ type slotOutput struct {
 // mostFiles is how many descriptors travel with a batch at most.
 const mostFiles = 64
 
-// hand gives a batch to the client, which holds it from now on. Outputs that were made in slots go
-// as they are. The others are copied into one slot.
-func (p *piped) hand(b *pipeline.Batch) (reply, error) {
-	s := &p.slots
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := make([]*slot, len(b.Outputs)) // the slot that the output lies in
-	places := make([]int64, len(b.Outputs))
-	files, size, copied := 1, int64(0), false
-	for i, o := range b.Outputs {
+// outgoing describes a batch.
+func outgoing(b *pipeline.Batch) *slotBatch {
+	h := &slotBatch{Epoch: b.Epoch, Index: b.Index, Position: b.Position, detach: func(i int) { b.Detach(i) }}
+	for _, o := range b.Outputs {
 		from, to := extent(o)
-		if t, at := s.find(o.Data); t != nil && to > from && (t.file == nil || files < mostFiles) {
-			own[i], places[i] = t, at+int64(from)
-			if t.file != nil {
-				files++
-			}
-			continue
-		}
-		copied, places[i] = true, size
-		size = (size + int64(to-from) + alignment - 1) &^ (alignment - 1)
+		h.Outputs, h.data = append(h.Outputs, describe(o)), append(h.data, o.Data[from:to])
 	}
-	var common *slot
-	if copied || len(b.Outputs) == 0 {
-		var err error
-		if common, err = s.take(size + size/8); err != nil {
-			return reply{}, err
-		}
-	}
-	h := slotBatch{flight: p.flight(), Epoch: b.Epoch, Index: b.Index, Position: b.Position}
-	var pieces []copying
-	for i, o := range b.Outputs {
-		from, to := extent(o)
-		in := own[i]
-		if in == nil {
-			in = common
-			pieces = cutCopy(pieces, in.mem[places[i]:][:to-from], o.Data[from:to])
-		}
-		h.Outputs = append(h.Outputs, describe(o, in.number, places[i]))
-	}
-	copyAll(pieces)
-	for i, in := range own {
-		if in != nil {
-			b.Detach(i)
-		}
-	}
-	s.batches++
-	var r reply
-	var sent []*os.File
-	for _, t := range append(own, common) {
-		if t == nil || t.batch == s.batches {
-			continue
-		}
-		t.batch = s.batches
-		h.Slots = append(h.Slots, slotUse{t.number, len(t.mem), t.file != nil})
-		if t.file != nil {
-			sent, t.file = append(sent, t.file), nil
-		}
-	}
-	h.Gone, s.gone = s.gone, nil
-	r, err := answer(&h)
-	r.files = sent
-	return r, err
+	return h
 }
 
-// describe returns what the client is told of an output whose samples begin at a place of a slot.
-func describe(o *tensor.Batch, in, place int64) slotOutput {
+// describe describes an output. Its offsets begin at the first sample.
+func describe(o *tensor.Batch) slotOutput {
 	n := o.NumSamples()
-	out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim, Slot: in, Offset: place}
+	out := slotOutput{DType: o.DType.String(), Layout: o.Layout, Samples: n, NDim: o.NDim}
 	if o.Uniform() {
 		out.Shape = append([]int{}, o.Shape(0)...)
 		return out
 	}
 	from, _ := extent(o)
 	for _, at := range o.Offsets[:n] {
-		out.Offsets = append(out.Offsets, place+int64(at-from))
+		out.Offsets = append(out.Offsets, int64(at-from))
 	}
 	out.Dims = slices.Clone(o.Dims)
 	return out
+}
+
+// put notes where the output lies.
+func (out *slotOutput) put(in, place int64) {
+	out.Slot, out.Offset = in, place
+	for k := range out.Offsets {
+		out.Offsets[k] += place
+	}
+}
+
+// hand gives a batch to the client, which holds it from now on. Outputs that were made in slots go
+// as they are. The others are copied into one slot.
+func (p *piped) hand(h *slotBatch) (reply, error) {
+	s := &p.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := make([]*slot, len(h.data)) // the slot that the output lies in
+	files, size := 1, int64(0)
+	for i, data := range h.data {
+		if t, at := s.find(data); h.detach != nil && t != nil && len(data) > 0 && (t.file == nil || files < mostFiles) {
+			own[i] = t
+			h.Outputs[i].put(t.number, at)
+			if t.file != nil {
+				files++
+			}
+			continue
+		}
+		h.Outputs[i].put(0, size)
+		size = (size + int64(len(data)) + alignment - 1) &^ (alignment - 1)
+	}
+	var common *slot
+	if len(own) == 0 || slices.Contains(own, nil) {
+		var err error
+		if common, err = s.take(size + size/8); err != nil {
+			return reply{}, err
+		}
+	}
+	var pieces []copying
+	for i, data := range h.data {
+		if out := &h.Outputs[i]; own[i] == nil {
+			out.Slot = common.number
+			pieces = cutCopy(pieces, common.mem[out.Offset:][:len(data)], data)
+		}
+	}
+	copyAll(pieces)
+	for i, in := range own {
+		if in != nil {
+			h.detach(i)
+		}
+	}
+	h.flight = p.flight()
+	var sent []*os.File
+	h.Slots, sent = s.lend(append(own, common))
+	h.Gone, s.gone = s.gone, nil
+	r, err := answer(h)
+	r.files = sent
+	return r, err
 }
 
 // extent returns where the samples of a batch lie in its data.

@@ -104,7 +104,8 @@ func wrongArgument(name, want, got string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: want, Got: got}
 }
 
-// pick is a sample of the client's data set.
+// pick is a sample of the client's data set. Loaders here have samples and batches that are
+// pointers, so that the command has one instance of the code of loaders.
 type pick struct {
 	id   int64
 	seed uint64
@@ -116,6 +117,7 @@ type picks struct {
 	fingerprint string
 	seeds       bool
 	batch       []pick // what AtAll returned last
+	refs        []*pick
 }
 
 // Len implements loader.Map.
@@ -125,16 +127,16 @@ func (p *picks) Len() int64 { return p.n }
 func (p *picks) Fingerprint() string { return p.fingerprint }
 
 // At implements loader.Map.
-func (p *picks) At(_ context.Context, id int64, r loader.Random) (pick, error) {
+func (p *picks) At(_ context.Context, id int64, r loader.Random) (*pick, error) {
 	if !p.seeds {
-		return pick{id: id}, nil
+		return &pick{id: id}, nil
 	}
-	return pick{id, r.Seed()}, nil
+	return &pick{id, r.Seed()}, nil
 }
 
 // AtAll implements loader.Bulk. The loader has no workers, so one batch is made at a time.
-func (p *picks) AtAll(_ context.Context, ids []int64, r func(i int) loader.Random) ([]pick, error) {
-	p.batch = p.batch[:0]
+func (p *picks) AtAll(_ context.Context, ids []int64, r func(i int) loader.Random) ([]*pick, error) {
+	p.batch, p.refs = p.batch[:0], p.refs[:0]
 	for i, id := range ids {
 		made := pick{id: id}
 		if p.seeds {
@@ -142,7 +144,10 @@ func (p *picks) AtAll(_ context.Context, ids []int64, r func(i int) loader.Rando
 		}
 		p.batch = append(p.batch, made)
 	}
-	return p.batch, nil
+	for i := range p.batch {
+		p.refs = append(p.refs, &p.batch[i])
+	}
+	return p.refs, nil
 }
 
 // sampler is the sampler of the client.
@@ -211,19 +216,19 @@ func (b *block) WithAttrs([]slog.Attr) slog.Handler { return b }
 func (b *block) WithGroup(string) slog.Handler { return b }
 
 // open returns a loader with the options of the client.
-func (b *block) open(a *loaderArgs) (*loader.Loader[pick, int], error) {
-	o := loader.Options[pick, int]{
+func (b *block) open(a *loaderArgs) (*loader.Loader[*pick, *pick], error) {
+	o := loader.Options[*pick, *pick]{
 		BatchSize: a.batchSize, Shuffle: a.shuffle, Seed: a.seed, Name: a.name, Rank: a.rank, World: a.world,
 		Log:         slog.New(b),
 		EmptyEpochs: true, // a client decides whether they are an error
-		Collate: func(samples []pick) (int, error) {
+		Collate: func(samples []*pick) (*pick, error) {
 			for _, s := range samples {
 				b.ids = append(b.ids, s.id)
 				if a.seeds {
 					b.seeds = append(b.seeds, s.seed)
 				}
 			}
-			return len(samples), nil
+			return nil, nil //nolint:nilnil // the block has the batch
 		},
 	}
 	if a.dropLast {
@@ -242,7 +247,7 @@ func (b *block) open(a *loaderArgs) (*loader.Loader[pick, int], error) {
 }
 
 // note appends the state of the loader.
-func (b *block) note(l *loader.Loader[pick, int]) (err error) {
+func (b *block) note(l *loader.Loader[*pick, *pick]) (err error) {
 	b.text, err = l.AppendState(b.text)
 	b.states = append(b.states, int64(len(b.text)))
 	return err
@@ -279,7 +284,7 @@ func loaderBatches(k *call) (reply, error) {
 
 // moveTo leaves epochs out until a loader is at the beginning of the given one, and returns the
 // epoch. A loader in the midst of that epoch stays where it is.
-func moveTo(ctx context.Context, l *loader.Loader[pick, int], a *loaderArgs) (int64, error) {
+func moveTo(ctx context.Context, l *loader.Loader[*pick, *pick], a *loaderArgs) (int64, error) {
 	text, err := l.AppendState(nil)
 	if err != nil {
 		return 0, err
@@ -306,7 +311,7 @@ func moveTo(ctx context.Context, l *loader.Loader[pick, int], a *loaderArgs) (in
 
 // fill takes batches up to the bounds of the call, or to the end of the epoch. A failure after the
 // first batch ends the block, and is the failure of the next call.
-func (b *block) fill(ctx context.Context, l *loader.Loader[pick, int], a *loaderArgs) (ended bool, err error) {
+func (b *block) fill(ctx context.Context, l *loader.Loader[*pick, *pick], a *loaderArgs) (ended bool, err error) {
 	if err := b.note(l); err != nil {
 		return false, err
 	}
@@ -314,7 +319,8 @@ func (b *block) fill(ctx context.Context, l *loader.Loader[pick, int], a *loader
 		if err := context.Cause(ctx); err != nil {
 			return false, err
 		}
-		n, err := l.Next(ctx)
+		before := len(b.ids)
+		_, err := l.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return true, b.note(l)
 		}
@@ -331,7 +337,7 @@ func (b *block) fill(ctx context.Context, l *loader.Loader[pick, int], a *loader
 		if err := b.note(l); err != nil {
 			return false, err
 		}
-		if len(b.ids)+n > maxIDs {
+		if 2*len(b.ids)-before > maxIDs { // with another batch of this size
 			break
 		}
 	}

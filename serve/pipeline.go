@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
@@ -18,17 +19,47 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// engine makes the batches of a client.
+type engine interface {
+	Begin(ctx context.Context, wait bool) (bool, error)
+	next(ctx context.Context) (*slotBatch, error)
+	Release() error
+	InFlight() int
+	Reset() error
+	AppendStateWith(dst, consumer []byte) ([]byte, error)
+	SetState(state []byte) error
+	Consumer() []byte
+	Close() error
+	FeedInputs(name string, data []pipeline.Data, o *pipeline.FeedOptions) error
+	ExecutorStatistics() map[string]pipeline.OperatorStatistics
+}
+
+// graphEngine is the engine of a graph.
+type graphEngine struct{ *dali.Pipeline }
+
+func (g graphEngine) next(ctx context.Context) (*slotBatch, error) {
+	b, err := g.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return outgoing(b), nil
+}
+
 // piped is a pipeline of a client.
 type piped struct {
-	*dali.Pipeline
+	engine
 	slots  slots
-	pulled int      // bytes of the largest batch that was read in the client
-	warned []string // while it was opened
-	ended  bool     // the client has no further data for this epoch
-	begun  int64    // batches of the epoch that were begun
-	resets int64    // how often the client began the next epoch
+	pulled int   // bytes of the largest batch that was read in the client
+	fed    bool  // there are external sources
+	ended  bool  // the client has no further data for this epoch
+	begun  int64 // batches of the epoch that were begun
+	resets int64 // how often the client began the next epoch
 
-	mu sync.Mutex // is locked by the call that uses the pipeline
+	functions functions  // of the client
+	mu        sync.Mutex // is locked by the call that uses the pipeline
+
+	warning sync.Mutex
+	warned  []string
 }
 
 // pipelines are the pipelines of a connection. Numbers are not used twice.
@@ -45,7 +76,7 @@ func (ps *pipelines) add(p *piped) int64 {
 		ps.by = map[int64]*piped{}
 	}
 	ps.last++
-	ps.by[ps.last] = p
+	ps.by[ps.last], p.functions.pipeline = p, ps.last
 	return ps.last
 }
 
@@ -74,7 +105,9 @@ func (ps *pipelines) close() error {
 
 // end closes the pipeline and gives its memory back.
 func (p *piped) end() error {
+	p.functions.stop()
 	err := p.Close()
+	p.functions.close()
 	p.slots.close()
 	return err
 }
@@ -84,6 +117,8 @@ func (p *piped) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler: a warning goes to the client.
 func (p *piped) Handle(_ context.Context, r slog.Record) error {
+	p.warning.Lock()
+	defer p.warning.Unlock()
 	p.warned = append(p.warned, r.Message)
 	return nil
 }
@@ -105,7 +140,7 @@ func (p *piped) beforeBatch(*pipeline.Pipeline) error {
 // place takes the place of a state: where in which epoch the client goes on.
 func (p *piped) place(state []byte) error {
 	p.begun, p.resets = 0, 0
-	if len(state) == 0 {
+	if _, defined := p.engine.(*definedEngine); defined || len(state) == 0 {
 		return nil
 	}
 	s, err := stateproto.Parse(state)
@@ -139,8 +174,21 @@ func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, 
 	}
 }
 
-// pipelineOpen makes a pipeline of its serialized form.
+// warnings returns what was said so far.
+func (p *piped) warnings() []string {
+	p.warning.Lock()
+	defer p.warning.Unlock()
+	return append([]string{}, p.warned...)
+}
+
+// mostSeconds is far above the time that a function may take.
+const mostSeconds = 1 << 30
+
+// pipelineOpen makes a pipeline of its serialized form, or of a definition.
 func pipelineOpen(k *call) (reply, error) {
+	if k.args.left["definition"] != nil {
+		return definitionOpen(k)
+	}
 	var graph, state []byte
 	var hold int
 	o := &dali.DeserializeOptions{}
@@ -148,6 +196,10 @@ func pipelineOpen(k *call) (reply, error) {
 	k.args.into("state", &state)
 	k.args.into("hold", &hold)
 	k.args.into("memory_limit", &o.MemoryLimit)
+	var names []string
+	var seconds float64
+	k.args.into("functions", &names)
+	k.args.into("callback_timeout", &seconds)
 	o.EnableMemoryStats = k.args.flag("memory_stats")
 	o.EnableTiming = k.args.flag("timing")
 	o.SetAffinity = k.args.flag("set_affinity")
@@ -173,7 +225,16 @@ func pipelineOpen(k *call) (reply, error) {
 	if hold < 0 {
 		return reply{}, wrongArgument("hold", "at least 1, or 0 for the default", strconv.Itoa(hold))
 	}
-	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld)}}
+	if !(seconds >= 0 && seconds <= mostSeconds) {
+		return reply{}, wrongArgument("callback_timeout", "seconds, or 0 for no limit",
+			strconv.FormatFloat(seconds, 'g', -1, 64))
+	}
+	p := &piped{slots: slots{most: cmp.Or(hold, mostHeld), op: "serve.pipeline.run", what: "batches", remedy: heldBatches}}
+	p.functions = functions{connection: k.connection, names: names, limit: time.Duration(seconds * float64(time.Second))}
+	p.functions.ctx, p.functions.stop = context.WithCancel(context.Background())
+	if len(names) > 0 {
+		o.Function = p.functions.of
+	}
 	o.Memory = &p.slots
 	o.Log = slog.New(p)
 	o.Checkpoint, o.BeforeBatch = state, p.beforeBatch
@@ -181,28 +242,34 @@ func pipelineOpen(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if p.Pipeline, err = d.New(k.ctx, nil); err != nil {
+	pipe, err := d.New(k.ctx, nil)
+	if err != nil {
 		return reply{}, err
 	}
+	p.engine = graphEngine{pipe}
 	if err := p.place(state); err != nil {
 		return reply{}, errors.Join(err, p.end())
 	}
 	id := k.pipelines.add(p)
 	inputs := map[string]int{}
 	for _, n := range d.Graph().Fed() {
-		if inputs[n.Name], err = p.InputFeedCount(n.Name); err != nil {
+		p.fed = true
+		if inputs[n.Name], err = pipe.InputFeedCount(n.Name); err != nil {
 			return reply{}, err
 		}
 	}
 	readers := map[string]dali.ReaderMeta{}
-	for _, r := range p.Readers() {
-		if readers[r.Name], err = p.ReaderMeta(r.Name); err != nil {
+	for _, r := range pipe.Readers() {
+		if readers[r.Name], err = pipe.ReaderMeta(r.Name); err != nil {
 			return reply{}, err
 		}
 	}
-	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(p.Consumer()),
-		"begun": p.begun, "resets": p.resets, "warnings": append([]string{}, p.warned...)})
+	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(pipe.Consumer()),
+		"begun": p.begun, "resets": p.resets, "warnings": p.warnings()})
 }
+
+const heldBatches = "let go of batches, copy what is needed longer, or let the program hold more " +
+	"(hold of pipeline.open, most_held in Python)"
 
 // pipelineDot answers with a drawing of a graph, in the language of Graphviz.
 func pipelineDot(k *call) (reply, error) {
@@ -210,6 +277,7 @@ func pipelineDot(k *call) (reply, error) {
 	k.args.into("graph", &graph)
 	o := &dali.DeserializeOptions{}
 	o.Device = pipeline.RunOnCPU // nothing runs
+	o.Function = (&functions{}).of
 	dot := pipeline.DotOptions{Tensors: k.args.flag("tensors"), Colors: k.args.flag("colors")}
 	if err := k.args.finish(); err != nil {
 		return reply{}, err
@@ -268,7 +336,7 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	if !a.take {
 		return p.progress(false)
 	}
-	b, err := p.Take(k.ctx)
+	b, err := p.next(k.ctx)
 	if errors.Is(err, io.EOF) {
 		return p.progress(true)
 	}
@@ -299,13 +367,13 @@ func (p *piped) progress(end bool) (reply, error) {
 // pipelineProgress says how far the client is, after a call that has failed.
 func pipelineProgress(_ *call, p *piped, _ struct{}) (reply, error) { return p.progress(false) }
 
-// pipelineReset ends the epoch, if all its batches were taken, and begins the next one.
+// pipelineReset ends the epoch behind the batches that were begun, and begins the next one.
 func pipelineReset(k *call, p *piped, _ struct{}) (reply, error) {
-	if p.InFlight() == 0 {
-		p.ended = true
-		_, err := p.Begin(k.ctx, false)
-		p.ended = false
-		if err != nil {
+	p.ended = true
+	defer func() { p.ended = false }()
+	for more := p.fed; more; { // until the end is seen: a failed batch has left batches to begin again
+		var err error
+		if more, err = p.Begin(k.ctx, false); err != nil {
 			return reply{}, err
 		}
 	}
@@ -345,7 +413,10 @@ func pipelineRestore(_ *call, p *piped, state []byte) (reply, error) {
 	if err := p.place(state); err != nil {
 		return reply{}, err
 	}
-	return p.progress(false)
+	return answer(struct {
+		flight
+		Consumer string `json:"consumer"`
+	}{p.flight(), string(p.Consumer())})
 }
 
 // pipelineStatistics answers with what each operator has done.
@@ -373,6 +444,7 @@ func pipelineClose(k *call) (reply, error) {
 	k.pipelines.mu.Lock()
 	delete(k.pipelines.by, id)
 	k.pipelines.mu.Unlock()
+	p.functions.stop() // the call that uses it may wait for a function
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return nothing(p.end())

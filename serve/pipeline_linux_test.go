@@ -347,6 +347,69 @@ func TestPipelineState(t *testing.T) {
 	}
 }
 
+// TestPipelineResetAhead: an epoch that the client ends while batches are in flight ends behind
+// them. A state from before the end leads to the batches that are left, and a state behind it to
+// the next epoch.
+func TestPipelineResetAhead(t *testing.T) {
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1, Workers: 1}, EnableCheckpointing: true}
+	d, err := dali.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+		return pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{
+			Name: "E", Specs: []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for taken := range 4 {
+		c := served(t)
+		p := c.openPipeline(d, nil)
+		take := func(want int32) {
+			t.Helper()
+			b, f := p.run(0, true)
+			if f != nil || b.End || b.words(0)[0][0] != want {
+				t.Fatalf("want %d, got %+v, %v", want, b, f)
+			}
+			p.run(0, false, b.slots()...)
+		}
+		begins := func(want flight) {
+			t.Helper()
+			var s struct{ State []byte }
+			c.call("pipeline.state", object{"pipeline": p.number}).into(t, &s)
+			graph, _ := dali.Serialize(d)
+			var got flight
+			c.call("pipeline.open", object{"graph": graph, "state": s.State}).into(t, &got)
+			if got != want {
+				t.Fatalf("taken %d: a state begins at %+v, want %+v", taken, got, want)
+			}
+		}
+		for i := range int32(3) {
+			p.feed([][]int32{{i}})
+		}
+		p.run(3, false)
+		for i := range taken {
+			take(int32(i))
+		}
+		var f flight
+		c.call("pipeline.reset", object{"pipeline": p.number}).into(t, &f)
+		if want := (flight{Resets: 1, Flight: 3 - taken}); f != want {
+			t.Fatalf("%+v, want %+v", f, want)
+		}
+		for i := range int32(2) {
+			p.feed([][]int32{{100 + i}})
+		}
+		p.run(2, false)
+		for i := taken; i < 3; i++ {
+			begins(flight{Begun: int64(i)})
+			take(int32(i))
+		}
+		begins(flight{Resets: 1})
+		take(100)
+		begins(flight{Resets: 1, Begun: 1})
+		take(101)
+		c.call("pipeline.reset", object{"pipeline": p.number})
+		begins(flight{Resets: 2})
+	}
+}
+
 // TestPipelineMistakes: wrong calls are errors that name the mistake, and the server goes on.
 func TestPipelineMistakes(t *testing.T) {
 	c := served(t)

@@ -47,7 +47,8 @@ func (o Options) withDefaults() Options {
 func Serve(ctx context.Context, conn *net.UnixConn, o Options) error {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}, ops: ops()}
+	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}, ops: ops(),
+		dynamics: newDynamics(ctx)}
 	stop := context.AfterFunc(ctx, func() { conn.CloseRead() }) //nolint:errcheck // then it is closed already
 	err := c.read(ctx)
 	stop()
@@ -66,6 +67,7 @@ type connection struct {
 
 	checkpointers checkpointers
 	pipelines     pipelines
+	dynamics      *dynamics
 	ops           map[string]func(*call) (reply, error)
 
 	working sync.WaitGroup // calls
@@ -86,6 +88,9 @@ func (c *connection) end(err error) {
 	}
 	if err := c.pipelines.close(); err != nil {
 		c.Log.Warn("pipeline closed with a failure", "error", err)
+	}
+	if err := c.dynamics.close(); err != nil {
+		c.Log.Warn("reader closed with a failure", "error", err)
 	}
 	c.arenas.freeAll()
 	c.out.finish()
@@ -168,13 +173,17 @@ func decodeFrame(kind, want byte, body []byte, dst any) error {
 }
 
 // send sends a frame with v as its body.
-func (c *connection) send(kind byte, v any) {
+func (c *connection) send(kind byte, v any) { c.sendFile(kind, v, nil) }
+
+// sendFile sends a frame with v as its body, and a file, which it closes.
+func (c *connection) sendFile(kind byte, v any, file *os.File) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		c.Log.Error("frame not sent", "kind", kind, "error", err)
+		closeFile(file)
 		return
 	}
-	c.out.send(appendFrame(nil, kind, func(b []byte) []byte { return append(b, body...) }), nil)
+	c.out.send(appendFrame(nil, kind, func(b []byte) []byte { return append(b, body...) }), filesOf(file))
 }
 
 func (c *connection) sendError(id int64, err error) {

@@ -12,11 +12,13 @@ import (
 // mostHeld is how many batches a client may hold unless it asks for another number.
 const mostHeld = 64
 
-// slots are the memory in which batches of a pipeline go to the client. Both sides map a slot. The
+// slots are the memory in which batches, or values, go to the client. Both sides map a slot. The
 // pipeline makes large outputs in slots, and small ones are copied into one. The client says when
 // nothing uses a slot any more. Then it takes another output. slots implement pipeline.Memory.
 type slots struct {
 	most int // batches that may be held
+	// op, what and remedy are for errors: the call, what the client holds, and what it can do.
+	op, what, remedy string
 
 	mu      sync.Mutex
 	last    int64 // number of a slot
@@ -94,6 +96,23 @@ func (s *slots) free(numbers []int64) error {
 	return nil
 }
 
+// lend gives slots to the client, which holds them as one batch. It returns what the client is
+// told, and the files of slots that are new to it.
+func (s *slots) lend(all []*slot) (uses []slotUse, files []*os.File) {
+	s.batches++
+	for _, t := range all {
+		if t == nil || t.batch == s.batches {
+			continue
+		}
+		t.batch = s.batches
+		uses = append(uses, slotUse{t.number, len(t.mem), t.file != nil})
+		if t.file != nil {
+			files, t.file = append(files, t.file), nil
+		}
+	}
+	return uses, files
+}
+
 func (s *slots) release(t *slot) { t.used, t.batch, t.since = false, 0, s.clock }
 
 // admit returns an error if the client holds as many batches as it may.
@@ -109,10 +128,8 @@ func (s *slots) admit() error {
 	if len(held) < s.most {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Exhausted, Op: "serve.pipeline.run", Subject: "batches",
-		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(len(held)),
-		Remedy: "let go of batches, copy what is needed longer, or let the program hold more " +
-			"(hold of pipeline.open, most_held in Python)"}
+	return &errs.Error{Kind: errs.Exhausted, Op: s.op, Subject: s.what,
+		Want: "at most " + strconv.Itoa(s.most) + " that the program holds", Got: strconv.Itoa(len(held)), Remedy: s.remedy}
 }
 
 // take returns a slot of at least n bytes that nobody uses.
@@ -132,7 +149,7 @@ func (s *slots) take(n int64) (*slot, error) {
 			best, err = s.make(n)
 		}
 		if err != nil {
-			return nil, errs.Wrap("serve.pipeline.run", "", err)
+			return nil, errs.Wrap(s.op, "", err)
 		}
 	}
 	best.used = true

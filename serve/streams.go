@@ -100,13 +100,13 @@ type replay struct {
 }
 
 // Open implements loader.Iterable. Streams are clones, so it is not called.
-func (r replay) Open(context.Context) (loader.Iterator[int64], error) { return nil, io.EOF }
+func (r replay) Open(context.Context) (loader.Iterator[*pick], error) { return nil, io.EOF }
 
 // Fingerprint implements loader.Fingerprinted.
 func (r replay) Fingerprint() string { return r.fingerprint }
 
 // Clone implements loader.IterableCloner.
-func (r replay) Clone(ctx context.Context) (loader.Iterable[int64], error) {
+func (r replay) Clone(ctx context.Context) (loader.Iterable[*pick], error) {
 	w, _ := loader.WorkerInfoOf(ctx)
 	arg := r.streams[int64(w.ID)]
 	if arg == nil {
@@ -144,7 +144,7 @@ type replayed struct {
 }
 
 // Open implements loader.Iterable.
-func (s *replayed) Open(context.Context) (loader.Iterator[int64], error) {
+func (s *replayed) Open(context.Context) (loader.Iterator[*pick], error) {
 	s.opened = true
 	if s.iterates {
 		return &replayedIterator{replayedPass{s}}, nil
@@ -156,15 +156,15 @@ func (s *replayed) Open(context.Context) (loader.Iterator[int64], error) {
 type replayedPass struct{ *replayed }
 
 // Next implements loader.Iterator.
-func (s replayedPass) Next(context.Context) (int64, error) {
+func (s replayedPass) Next(context.Context) (*pick, error) {
 	if s.left > 0 {
 		s.left--
-		return 0, nil
+		return nil, nil //nolint:nilnil // an item is only counted
 	}
 	if s.arg.Ended {
-		return 0, io.EOF
+		return nil, io.EOF
 	}
-	return 0, wrongArgument("read", "the items of the batches that were delivered",
+	return nil, wrongArgument("read", "the items of the batches that were delivered",
 		"too few of stream "+strconv.FormatInt(s.arg.Stream, 10))
 }
 
@@ -207,13 +207,13 @@ func (s *replayedStateful) SetState(b []byte) error {
 type replayedSelf struct{ *replayed }
 
 // Open implements loader.Iterable.
-func (s *replayedSelf) Open(context.Context) (loader.Iterator[int64], error) {
+func (s *replayedSelf) Open(context.Context) (loader.Iterator[*pick], error) {
 	s.opened = true
 	return s, nil
 }
 
 // Next implements loader.Iterator.
-func (s *replayedSelf) Next(ctx context.Context) (int64, error) {
+func (s *replayedSelf) Next(ctx context.Context) (*pick, error) {
 	return replayedPass{s.replayed}.Next(ctx)
 }
 
@@ -276,21 +276,21 @@ func loaderStreams(k *call) (reply, error) {
 }
 
 // openStreams returns a loader over a replay.
-func (b *block) openStreams(a *streamsArgs) (*loader.Loader[int64, int], replay, error) {
+func (b *block) openStreams(a *streamsArgs) (*loader.Loader[*pick, *pick], replay, error) {
 	r := replay{a, map[int64]*streamArg{}}
 	for i := range a.read {
 		r.streams[a.read[i].Stream] = &a.read[i]
 	}
-	o := loader.Options[int64, int]{
+	o := loader.Options[*pick, *pick]{
 		BatchSize: a.batchSize, Seed: a.seed, Name: a.name, Rank: a.rank, World: a.world, Streams: a.streams,
 		Log:     slog.New(b),
 		Workers: 1, Prefetch: 1, // with a worker each stream has a clone
-		Collate: func(items []int64) (int, error) { return len(items), nil },
+		Collate: func([]*pick) (*pick, error) { return nil, nil }, //nolint:nilnil // a batch is only counted
 	}
 	if a.dropLast {
 		o.Tail = order.Drop
 	}
-	var data loader.Iterable[int64] = r
+	var data loader.Iterable[*pick] = r
 	if a.dataset || a.self {
 		data = statefulReplay{r}
 	}
@@ -299,7 +299,7 @@ func (b *block) openStreams(a *streamsArgs) (*loader.Loader[int64, int], replay,
 }
 
 // follow takes the batches that the client has delivered.
-func (a *streamsArgs) follow(ctx context.Context, l *loader.Loader[int64, int]) error {
+func (a *streamsArgs) follow(ctx context.Context, l *loader.Loader[*pick, *pick]) error {
 	for range a.delivered {
 		if _, err := l.Next(ctx); errors.Is(err, io.EOF) {
 			return wrongArgument("delivered", "batches of streams that have not ended", "one more")

@@ -23,6 +23,10 @@ type DeserializeOptions struct {
 	// Sources are the sources that external sources call, by name. An external source without one must
 	// be fed, as in DALI.
 	Sources map[string]pipeline.Source
+	// Function returns the function that an operator of DALI's Python functions calls. It gets the
+	// name of the operator and its argument function_id. Without Function these operators are an
+	// error, as DALI does not serialize them.
+	Function func(name string, id int64) func(n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error)
 	// MemoryLimit bounds the bytes of all batches in progress whose sizes the graph tells.
 	// If more is needed, the error is of kind errs.Exhausted, before any memory is allocated. 0 means
 	// 16 GiB.
@@ -105,7 +109,7 @@ func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: "batch_size and prefetch_queue_depth_cpu",
 			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}
 	}
-	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.Device == pipeline.RunOnCPU,
+	r := &rebuilder{proto: p, sources: o.Sources, function: o.Function, onCPU: options.Device == pipeline.RunOnCPU,
 		nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
 	d, err := Define(options, r.build)
 	if r.err != nil {
@@ -164,6 +168,8 @@ type rebuilder struct {
 	nodes   map[string]pipeline.Node // by the names of edges
 	groups  map[int32]pipeline.Node  // the first random operator of each logical id
 	err     error
+
+	function func(name string, id int64) func(n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error)
 }
 
 func (r *rebuilder) build(b *pipeline.Builder) []pipeline.Node {
@@ -233,6 +239,9 @@ func (r *rebuilder) operator(o *pipeproto.Op) error {
 	name, known := Operator(o.Name)
 	if name == externalSource {
 		return r.external(o)
+	}
+	if o.Name == pythonFunction && r.function != nil {
+		return r.call(o)
 	}
 	if !known {
 		return unknownOperator(o.Name)

@@ -113,6 +113,13 @@ func New(name string, args any, o Options) (*Reader, error) {
 // Kind returns the name of the reader: "readers.file".
 func (r *Reader) Kind() string { return r.node.Schema.FullName() }
 
+// Begun reports whether an iteration has begun, so that the reader takes no state any more.
+func (r *Reader) Begun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.plan != nil
+}
+
 // CheckpointType returns the name of the reader's type in checkpoints, such as "File".
 func (r *Reader) CheckpointType() string { return r.typ }
 

@@ -80,6 +80,46 @@ def own_data():
     return arrays, elements, offsets
 
 
+def own_functions(files):
+    # begin own functions
+    import numpy as np
+
+    from bivouac import fn, pipeline_def
+
+    def edges(image):
+        return np.abs(np.diff(image.astype(np.int16), axis=0)), image.mean()[None]
+
+    @pipeline_def(batch_size=8, num_threads=2, seed=1)
+    def of_functions():
+        jpegs, labels = fn.readers.file(file_root=files)
+        images = fn.decoders.image(jpegs)
+        borders, brightness = fn.python_function(images, function=edges, num_outputs=2)
+        return fn.resize(borders, size=(32, 32)), brightness, labels
+
+    pipe = of_functions()
+    borders, brightness, labels = pipe.run()
+    # end
+    return borders, brightness, labels
+
+
+def debug(files):
+    # begin debug
+    from bivouac import fn
+    from bivouac.pipeline.experimental import pipeline_def
+
+    @pipeline_def(batch_size=4, num_threads=1, seed=1, debug=True)
+    def looked_at():
+        jpegs, _ = fn.readers.file(file_root=files, random_shuffle=True)
+        images = fn.decoders.image(jpegs)
+        print(images.shape(), images.get().at(0).mean())
+        return fn.resize(images, size=(32, 32))
+
+    pipe = looked_at()
+    (images,) = pipe.run()
+    # end
+    return images
+
+
 def conditions(files):
     # begin conditions
     from bivouac import fn, pipeline_def

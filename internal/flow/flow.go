@@ -175,6 +175,12 @@ func (r *Ring[F, T]) InFlight() int { return len(r.flight) }
 // Outcome returns the outcome of the last attempt to begin a value.
 func (r *Ring[F, T]) Outcome() Outcome { return r.outcome }
 
+// Produced returns the position of the stream after the newest value in flight.
+func (r *Ring[F, T]) Produced() T { return r.produced }
+
+// Reopen lets an ended stream go on behind the values in flight.
+func (r *Ring[F, T]) Reopen() { r.outcome = Started }
+
 // Reset drops the values in flight and held, waits until no goroutine works on them and moves the
 // stream to at.
 func (r *Ring[F, T]) Reset(at T) {

@@ -47,6 +47,8 @@ type OpenOptions struct {
 	// Inspect opens data to look at them and not to train: environment variables for rank and world
 	// may be missing, and packs are left out, so that no lengths are counted. Options has no use then.
 	Inspect bool
+	// Getenv returns an environment variable that a data.yaml names. nil is os.LookupEnv.
+	Getenv func(name string) (value string, ok bool)
 }
 
 // Data is a data set that Open opened: the samples of one or several sources, one source after the
@@ -93,7 +95,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 			return nil, f.in.Wrong(path, "the reader, its args and the split in the file",
 				"OpenOptions.Reader, Args or Split")
 		}
-		if f, err = readDataFile(path, o.Inspect); err != nil {
+		if f, err = readDataFile(path, o); err != nil {
 			return nil, err
 		}
 	} else {

@@ -21,7 +21,7 @@ func OpenText(ctx context.Context, name string, text []byte, base string, o Open
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dataset.Open", Subject: name,
 			Want: "the reader, its args and the split in the text", Got: "OpenOptions.Reader, Args or Split"}
 	}
-	f, err := parseDataFile(name, text, datafs.Join(base, "data.yaml"), o.Inspect)
+	f, err := parseDataFile(name, text, datafs.Join(base, "data.yaml"), o)
 	if err != nil {
 		return nil, err
 	}

@@ -85,19 +85,19 @@ var dataNames = slices.Concat([]string{"sources", "path", "split", "reader", "ar
 	"when_exhausted", "tokenize", "pack"}, config.OptionNames)
 
 // readDataFile reads a data.yaml.
-func readDataFile(path string, inspect bool) (*dataFile, error) {
+func readDataFile(path string, o OpenOptions) (*dataFile, error) {
 	b, err := datafs.ReadFile(context.Background(), path)
 	if err != nil {
 		return nil, pathError("dataset.Open", path, err)
 	}
-	return parseDataFile(path, b, path, inspect)
+	return parseDataFile(path, b, path, o)
 }
 
 // parseDataFile parses the text of a data.yaml that lies at a path, or would lie there. name is for
 // errors.
-func parseDataFile(name string, b []byte, path string, inspect bool) (*dataFile, error) {
-	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: name, Inspect: inspect}, text: b, dir: datafs.Dir(path),
-		at: path, exhausted: order.CycleOn}
+func parseDataFile(name string, b []byte, path string, o OpenOptions) (*dataFile, error) {
+	in := &config.Text{Op: "dataset.Open", File: name, Inspect: o.Inspect, Getenv: o.Getenv}
+	f := &dataFile{in: in, text: b, dir: datafs.Dir(path), at: path, exhausted: order.CycleOn}
 	root, err := f.in.Parse(b)
 	if err != nil {
 		return nil, err
@@ -389,7 +389,11 @@ func fromEnvironment(v config.Value, least int) (int, error) {
 	if len(words) != 2 && (len(words) != 4 || words[2] != "or") {
 		return 0, v.Wrong(`"env NAME" or "env NAME or NUMBER"`)
 	}
-	text, ok := os.LookupEnv(words[1])
+	lookup := v.In.Getenv
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	text, ok := lookup(words[1])
 	if !ok || text == "" {
 		if v.In.Inspect {
 			return least, nil

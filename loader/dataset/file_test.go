@@ -20,8 +20,8 @@ func FuzzDataFile(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		file, err := readDataFile(path, false)
-		again, other := readDataFile(path, false)
+		file, err := readDataFile(path, OpenOptions{})
+		again, other := readDataFile(path, OpenOptions{})
 		switch {
 		case err != nil:
 			if !errors.Is(err, errs.Invalid) || other == nil || other.Error() != err.Error() {

@@ -49,7 +49,7 @@ type Function struct {
 const functionName = "func"
 
 // maxFunctionInputs is the most inputs of a function.
-const maxFunctionInputs = 64
+const maxFunctionInputs = 256
 
 // Schema returns the operator, which is not registered. It fails with errs.Invalid for a Function
 // whose fields contradict each other.

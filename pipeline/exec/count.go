@@ -30,9 +30,11 @@ func restaged(g *graph.Graph, counted []bool) *graph.Graph {
 	return g.Behind(func(n *graph.Node) bool { return counted[n.Index] })
 }
 
-// Follows reports whether each frame follows another: the graph has counted nodes or kernels that
-// remember something.
-func (e *Executor) Follows() bool { return len(e.plan.counted) > 0 || len(e.plan.minds) > 0 }
+// Follows reports whether each frame follows another: the graph has counted nodes, kernels that
+// remember something, or late nodes.
+func (e *Executor) Follows() bool {
+	return len(e.plan.counted) > 0 || len(e.plan.minds) > 0 || e.plan.late
+}
 
 // Follow makes f the frame after prev, which was started. If prev is nil, came[i] samples reached
 // counted node i before f, and remembered[i] is what kernel i remembers before f. A nil came means
@@ -47,6 +49,9 @@ func (f *Frame) Follow(prev *Frame, came []int64, remembered [][]byte) {
 	if prev != nil && !prev.concluded {
 		prev.heir, f.prev = f, prev
 		return
+	}
+	if prev != nil && prev.dropsHeirs() {
+		f.cancelled.Store(true)
 	}
 	for i := range f.counted {
 		switch {
@@ -95,11 +100,20 @@ func (e *Executor) handOn(f *Frame) {
 			heir.counted[i].came = f.counted[i].came
 		}
 		heir.prev, launch, heir.parked = nil, heir.parked, false
+		if f.dropsHeirs() {
+			heir.cancelled.Store(true)
+		}
 	}
 	e.chain.Unlock()
 	if launch {
 		e.launch(heir)
 	}
+}
+
+// dropsHeirs reports whether the frames that follow f, which is finished, are not delivered because
+// f has failed. Late nodes make nothing for them, so that batches come to a late node in order.
+func (f *Frame) dropsHeirs() bool {
+	return f.e.plan.late && (f.err != nil || f.cancelled.Load())
 }
 
 // unchain makes f a frame that nothing waits for. It reports whether f never began.

@@ -54,6 +54,9 @@ type Config struct {
 	Memory         bool // the memory of outputs is counted
 	Affinity       bool // each worker stays on a processor
 
+	// Made keeps what late nodes have made; nil if the graph has none.
+	Made *Made
+
 	// Pool is a pool of Threads workers that other executors share. If nil, the executor starts its
 	// own.
 	Pool *Pool
@@ -155,7 +158,7 @@ func (e *Executor) Start(f *Frame) {
 	n := f.Len()
 	f.stage, f.started, f.finished, f.err = 0, true, false, nil
 	e.underWay++
-	f.inline = len(e.sources) == 0 && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
+	f.inline = len(e.sources) == 0 && !e.plan.late && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
 	e.open(f)
 	f.provide()
 	e.checkFed(f)
@@ -296,6 +299,8 @@ func (e *Executor) conclude(f *Frame) {
 				break
 			}
 		}
+	} else if e.plan.begins {
+		f.err = &op.Redescribed{}
 	} else if !f.cancelled.Load() && !e.config.Take {
 		f.err = f.collect(e.plan)
 	}

@@ -23,6 +23,8 @@ type plan struct {
 	asks    []*graph.Node // per node: the reader of its image, which says what region it wants, or nil
 	counted []*graph.Node // the counted ones
 	minds   []mind
+	late    bool // some outputs are known only when they are made
+	begins  bool // the graph is not described to its end: no frame of it is delivered
 }
 
 // value describes what an output of a node holds.
@@ -45,8 +47,9 @@ type value struct {
 
 func newPlan(g *graph.Graph, c *Config) *plan {
 	counted, bytesPerSample := c.Counted, c.BytesPerSample
-	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages)}
+	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages), begins: !g.Known()}
 	for _, n := range g.Nodes {
+		p.late = p.late || n.Late()
 		p.first = append(p.first, len(p.values))
 		if counted != nil && counted[n.Index] {
 			p.counted = append(p.counted, n)
@@ -55,7 +58,7 @@ func newPlan(g *graph.Graph, c *Config) *plan {
 		switch {
 		case n.Reader != nil:
 			origin = slices.Index(p.readers, n)
-		case !n.Fed:
+		case !n.Fed && n.Ready():
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
 		for i, spec := range n.Specs {

@@ -29,6 +29,9 @@ func (p *plan) pair() {
 			continue
 		}
 		from := n.Inputs[0].Node
+		if !n.Ready() {
+			continue
+		}
 		w, ok := from.Kernel.(op.Windowed)
 		if !ok || !w.Windowed() || len(from.Specs) != 1 || uses[p.number(n.Inputs[0])] != 1 || p.value(n.Inputs[0]).frame {
 			continue

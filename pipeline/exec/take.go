@@ -64,6 +64,20 @@ func (f *Frame) Detach(i int) []byte {
 	return data
 }
 
+// Drop gives the memory of the outputs back. The frame must have been abandoned, and is not used
+// again.
+func (f *Frame) Drop() {
+	for i, id := range f.e.plan.outputs {
+		b := f.Outputs[i]
+		if f.e.plan.values[id].static {
+			f.e.free(f.slabs[id])
+		} else {
+			f.e.free(b.Data)
+		}
+		b.Data, f.slabs[id] = nil, nil
+	}
+}
+
 // room returns memory without data for n bytes: b if it is large enough.
 func (e *Executor) room(b []byte, n int) []byte {
 	if e.config.Allocate == nil || cap(b) >= n {

@@ -47,7 +47,7 @@ func fed(t *testing.T, spec tensor.Spec, define func(add func(name string, in ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, err = g.Specialize([][]tensor.Spec{{spec}}); err != nil {
+	if g, err = g.Specialize([][]tensor.Spec{{spec}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return g

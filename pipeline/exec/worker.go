@@ -298,6 +298,9 @@ func (r *run) run(f *Frame, s int) {
 // does not end a training job.
 func (r *run) kernel() (err error) {
 	defer recovered(&err)
+	if k, ok := r.node.Kernel.(op.Late); ok {
+		return r.late(k)
+	}
 	return r.node.Kernel.Run(&r.block)
 }
 

@@ -99,6 +99,10 @@ func stubFile(t *testing.T, root, module string, modules map[string][]*op.Schema
 	if module == "" {
 		name := map[string]string{"fn": "external_source", "ops": "ExternalSource"}[root]
 		fmt.Fprintf(&b, "from bivouac._pipeline.external import %s as %[1]s\n", name)
+		for _, name := range map[string][]string{"fn": {"dl_tensor_python_function", "python_function"},
+			"ops": {"DLTensorPythonFunction", "PythonFunction"}}[root] {
+			fmt.Fprintf(&b, "from bivouac._pipeline.python_function import %s as %[1]s\n", name)
+		}
 	}
 	for _, name := range inside(module, modules) {
 		fmt.Fprintf(&b, "from %s import %s as %[2]s\n", full, name)

@@ -87,8 +87,9 @@ func (g *Graph) Known() bool {
 // Specialize returns the graph for inputs as the first data shows them: specs[i] describes the
 // outputs of the i-th node of Fed, with dtype and rank. A spec that contradicts the declaration is
 // an errs.Mismatch. A spec that an operator does not take is an errs.Invalid, as in [Builder.Add].
-// Specialize does not change g.
-func (g *Graph) Specialize(specs [][]tensor.Spec) (*Graph, error) {
+// late describes the outputs of late nodes, by name. Late nodes without a description, and the
+// nodes after them, are not described. Specialize does not change g.
+func (g *Graph) Specialize(specs [][]tensor.Spec, late map[string][]tensor.Spec) (*Graph, error) {
 	fed := 0
 	return g.rewrite(nil, func(n *Node) error {
 		if n.Fed {
@@ -104,7 +105,13 @@ func (g *Graph) Specialize(specs [][]tensor.Spec) (*Graph, error) {
 		if err := n.compute(); err != nil { // a kernel of its own: Infer may prepare it
 			return err
 		}
-		return n.infer()
+		if err := n.infer(); err != nil {
+			return err
+		}
+		if made := late[n.Name]; made != nil && n.Late() && n.Ready() {
+			n.Specs = made
+		}
+		return nil
 	})
 }
 

@@ -34,7 +34,7 @@ func TestInputsOfWhichNothingIsKnown(t *testing.T) {
 	}
 	image := tensor.Spec{DType: tensor.Uint8, Shape: tensor.Shape{-1, -1, 3}, Layout: "HWC"}
 	number := tensor.Spec{DType: tensor.Float32, Shape: tensor.Shape{}}
-	s, err := g.Specialize([][]tensor.Spec{{image, number}})
+	s, err := g.Specialize([][]tensor.Spec{{image, number}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestInputsOfWhichNothingIsKnown(t *testing.T) {
 		{"argument", [][]tensor.Spec{{image, {DType: tensor.Complex64, Shape: tensor.Shape{}}}}, "brightness_contrast"},
 		{"input", [][]tensor.Spec{{{DType: tensor.Complex64, Shape: image.Shape, Layout: "HWC"}, number}}, "random_resized_crop"},
 	} {
-		if _, err := g.Specialize(c.specs); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := g.Specialize(c.specs, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want one about %q", c.name, err, c.want)
 		}
 	}
@@ -86,12 +86,12 @@ func TestDeclaredInputs(t *testing.T) {
 		"layout":               {DType: tensor.Uint8, Shape: image.Shape},
 		"shape":                {DType: tensor.Uint8, Shape: tensor.Shape{2, 2, 4}, Layout: "HWC"},
 	} {
-		if _, err := g.Specialize([][]tensor.Spec{{got}}); !errors.Is(err, errs.Mismatch) ||
+		if _, err := g.Specialize([][]tensor.Spec{{got}}, nil); !errors.Is(err, errs.Mismatch) ||
 			!strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if g, err = g.Specialize([][]tensor.Spec{{image}}); err != nil || !g.Known() {
+	if g, err = g.Specialize([][]tensor.Spec{{image}}, nil); err != nil || !g.Known() {
 		t.Error(err)
 	}
 }

@@ -92,6 +92,17 @@ func (n *Node) Known() bool {
 	return !slices.ContainsFunc(n.Specs, func(s tensor.Spec) bool { return !s.DType.Valid() })
 }
 
+// Late reports whether the node's outputs are known only when they are made.
+func (n *Node) Late() bool {
+	_, ok := n.Kernel.(op.Late)
+	return ok
+}
+
+// Ready reports whether all inputs of the node are described.
+func (n *Node) Ready() bool {
+	return !slices.ContainsFunc(n.from(), func(e Edge) bool { return !e.Spec().DType.Valid() })
+}
+
 // Identity says what a node computes, as text: operator, inputs and arguments
 // that are not tuning. Graphs whose nodes have equal names and identities
 // compute the same.
@@ -188,7 +199,7 @@ func (n *Node) partial() bool {
 
 // infer derives the specs of n's outputs, unless an input is not known yet.
 func (n *Node) infer() error {
-	if n.Kernel == nil || slices.ContainsFunc(n.from(), func(e Edge) bool { return !e.Spec().DType.Valid() }) {
+	if n.Kernel == nil || !n.Ready() {
 		return nil
 	}
 	in := make([]tensor.Spec, len(n.Inputs))
@@ -215,7 +226,7 @@ func (n *Node) infer() error {
 			Want: fmt.Sprintf("%d outputs, as its schema says", len(n.Specs)), Got: fmt.Sprint(len(specs))}
 	}
 	for i, spec := range specs {
-		if !spec.DType.Valid() {
+		if !spec.DType.Valid() && !n.Late() {
 			return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(),
 				Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Got: "no dtype"}
 		}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
+    from bivouac import dynamic as dynamic
     from bivouac import errors as errors
     from bivouac import fn as fn
+    from bivouac import grain as grain
     from bivouac import math as math
     from bivouac import ops as ops
     from bivouac import pipeline as pipeline
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from bivouac._job import EXIT_PREEMPTED as EXIT_PREEMPTED
     from bivouac._job import Job as Job
     from bivouac._job import Preempted as Preempted
+    from bivouac._loader.loader import Batch as Batch
+    from bivouac._loader.loader import Loader as Loader
     from bivouac._mesh import Layout as Layout
     from bivouac._mesh import Mesh as Mesh
     from bivouac._mesh import Part as Part
@@ -37,9 +41,11 @@ if TYPE_CHECKING:
 __version__ = "0.6.0.dev0"
 
 __all__ = [
+    "Batch",
     "EXIT_PREEMPTED",
     "Job",
     "Layout",
+    "Loader",
     "Mesh",
     "OperatorConcurrency",
     "Part",
@@ -48,8 +54,10 @@ __all__ = [
     "StreamPolicy",
     "__version__",
     "checkpoint",
+    "dynamic",
     "errors",
     "fn",
+    "grain",
     "load",
     "math",
     "newaxis",
@@ -63,11 +71,25 @@ __all__ = [
     "types",
 ]
 
-_modules = {"checkpoint", "errors", "fn", "math", "ops", "pipeline", "tfrecord", "torch", "types"}
+_modules = {
+    "checkpoint",
+    "dynamic",
+    "errors",
+    "fn",
+    "grain",
+    "math",
+    "ops",
+    "pipeline",
+    "tfrecord",
+    "torch",
+    "types",
+}
 _names = {
+    "Batch": "_loader.loader",
     "EXIT_PREEMPTED": "_job",
     "Job": "_job",
     "Layout": "_mesh",
+    "Loader": "_loader.loader",
     "Mesh": "_mesh",
     "OperatorConcurrency": "_pipeline.enums",
     "Part": "_mesh",

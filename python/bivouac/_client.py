@@ -79,6 +79,7 @@ class Connection:
         self._asks: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self._apart: set[str] = set()  # questions that are answered in threads of their own
         self._listener: Callable[[dict[str, Any]], None] | None = None
+        self._pipelines: dict[int, Callable[[Any], None]] = {}  # that ask for calls of functions
         self._pump: threading.Thread | None = None
         self._pump_lock = threading.RLock()
         self._pump_waiters: dict[Waiter, None] = {}
@@ -184,6 +185,21 @@ class Connection:
         self._asks[op] = function
         if apart:
             self._apart.add(op)
+
+    def listen(self, pipeline: int, put: Callable[[Any], None]) -> None:
+        """Have questions of a pipeline taken by `put((question, descriptors, time))`.
+
+        `put(None)` says that the connection has ended.
+
+        Whichever thread reads calls it, so it must not wait. It may be called twice for a question.
+        The pump reads until `unlisten`.
+        """
+        self._pipelines[pipeline] = put
+        self._ensure_pump()
+
+    def unlisten(self, pipeline: int) -> None:
+        """Take no further questions of a pipeline."""
+        self._pipelines.pop(pipeline, None)
 
     def on_event(self, function: Callable[[dict[str, Any]], None]) -> None:
         """Call `function(event)` with events that belong to no call, in a thread of the client."""
@@ -367,6 +383,12 @@ class Connection:
             return int(frame["id"])
         if kind == _wire.EVENT:
             self._event(frame)
+        elif kind == _wire.ASK and frame.get("op") == "function":
+            put = self._pipelines.get(frame["pipeline"])
+            if put is not None:
+                put((frame, fds, time.monotonic()))
+            while put is None and fds:
+                os.close(fds.pop())
         elif kind == _wire.ASK:
             self._ensure_pump()
             self._give(frame)
@@ -409,6 +431,9 @@ class Connection:
                     _written.append(call.rooms)
                 call._finish({}, self._failure, [])
             self._calls.clear()
+            for put in list(self._pipelines.values()):
+                put(None)  # there are no further questions
+            self._pipelines.clear()
             self.arenas = None
         self._wake(self._waiters)
 
@@ -445,7 +470,7 @@ class Connection:
 
     def _needs_pump(self) -> bool:
         """Report whether something in the background can come."""
-        if self._work:
+        if self._work or self._pipelines:
             return True
         calls = list(self._calls.values())
         if calls and (self._asks or self._listener is not None):
@@ -538,6 +563,7 @@ class Connection:
         self._failure = functools.partial(errors.Closed, text, op="serve")
         self.arenas = None
         self._waiters.clear()
+        self._pipelines.clear()
         self._socket.close()
         if self._process is not None:
             self._process.forget()

@@ -57,4 +57,6 @@ def opens_url(args: Mapping[str, Any]) -> bool:
         *(args.get("paths") or ()),
         *(tier.get("directory") for tier in args.get("tiers") or ()),
     )
+    if "://" in str(args.get("definition") or ""):
+        return True
     return any(isinstance(place, str) and _url.is_url(place) for place in places)

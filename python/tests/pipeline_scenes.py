@@ -362,6 +362,50 @@ def iterators(m: Any, root: Path) -> Any:
     return out
 
 
+@scene
+def debug_mode(m: Any, root: Path) -> Any:
+    """Operators of debug mode have these seeds.
+
+    DALI's debug mode needs a GPU. So DALI computes with the seeds that it gives there.
+    """
+    draw = np.random.default_rng(1234)
+    debug = m.top.__name__ == "bivouac"
+
+    def seed() -> dict[str, int]:
+        drawn = int(draw.integers((1 << 31) - 1))
+        return {} if debug else {"seed": drawn}
+
+    def data(i: int) -> Any:
+        return [np.full((3, 4, 3), 20 * i + k, np.uint8) for k in range(3)]
+
+    def graph() -> Any:
+        x = m.fn.external_source(source=data, layout="HWC")
+        u = m.fn.random.uniform(range=[0, 1], **seed())
+        seed()
+        y = u * 2 + 1
+        seed()
+        noisy = m.fn.noise.salt_and_pepper(x, prob=0.3, **seed())
+        flipped = m.fn.flip(x, horizontal=m.fn.random.coin_flip(**seed()))
+        seed()
+        own = m.fn.random.uniform(range=[0, 1], seed=7)
+        seed()
+        several = m.fn.cast([x, noisy], dtype=m.types.INT32)
+        seed()
+        read, label = m.fn.readers.file(
+            file_root=str(root), file_filters="*.bin", random_shuffle=True, **seed()
+        )
+        normal = m.fn.random.normal(shape=[2], **seed())
+        rounded = m.fn.cast(normal * 1000, dtype=m.types.INT32)
+        return (u, y, noisy, flipped, own, *several, read, label, rounded)
+
+    options: dict[str, Any] = dict(batch_size=3, num_threads=2, device_id=None, seed=1234)
+    if debug:
+        from bivouac.pipeline.experimental import pipeline_def
+
+        return epochs(pipeline_def(graph, debug=True, **options)(), 1, 4)
+    return epochs(m.pipeline_def(graph, **options)(), 1, 4)
+
+
 def record(name: str) -> dict[str, Any]:
     """Return what all scenes make."""
     made: dict[str, Any] = {}
@@ -369,6 +413,125 @@ def record(name: str) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as root:
             made[title] = json.loads(json.dumps(function(modules(name), files(Path(root)))))
     return made
+
+
+@scene
+def functions(m: Any, _: Path) -> Any:
+    """Functions by sample and by batch, with several outputs, of other types in later batches."""
+    calls: list[Any] = []
+
+    def kinds(x: Any) -> Any:
+        return x.astype(np.float32 if x[0] % 20 < 10 else np.int64)
+
+    def dimensions(x: Any) -> Any:
+        return np.ones((1 + int(x[0]) % 3,) * (1 + int(x[0]) // 10 % 3), np.int16)
+
+    def note(*values: Any) -> None:
+        calls.append([v.tolist() for v in values])
+
+    def data(i: int) -> Any:
+        return [np.full(1 + (i + k) % 3, 10 * i + k, np.int32) for k in range(3)]
+
+    @m.pipeline_def(batch_size=3, num_threads=3, device_id=None, seed=4)
+    def graph() -> Any:
+        x = m.fn.external_source(source=data)
+        y, z = m.fn.python_function(
+            x, function=lambda v: (v * 2, v[:1] / 4), num_outputs=2, output_layouts=["X"]
+        )
+        b, c = m.fn.python_function(
+            x,
+            y,
+            function=lambda p, q: ([v + w for v, w in zip(p, q)], [np.full((2, 2), 3)] * len(p)),
+            num_outputs=2,
+            batch_processing=True,
+        )
+        d = m.fn.python_function(x, function=kinds)
+        e = m.fn.python_function(x, function=dimensions)
+        n = m.fn.python_function(function=lambda: np.arange(3, dtype=np.uint8)[::-1])
+        k = m.fn.python_function(x, np.float32(1.5), function=lambda v, w: v * w)
+        same = m.fn.dl_tensor_python_function(x, function=lambda v: v)
+        one = m.fn.dl_tensor_python_function(x, function=lambda v: v, batch_processing=False)
+        m.fn.python_function(x, z, function=note, num_outputs=0)
+        shaped = m.fn.cast(m.fn.reductions.sum(e), dtype=m.types.FLOAT)
+        return y, z, b, c, d, e, n, k, same, one, shaped, m.fn.flip(c[m.top.newaxis], horizontal=1)
+
+    pipe = graph()
+    made = epochs(pipe, 1, 7)
+    return [made, calls[:21]]
+
+
+@scene
+def function_classes(m: Any, _: Path) -> Any:
+    @m.pipeline_def(batch_size=2, num_threads=1, device_id=None, seed=4, prefetch_queue_depth=3)
+    def graph() -> Any:
+        values = m.types.Constant(np.arange(4, dtype=np.int32))
+        double = m.ops.PythonFunction(lambda v: v * 2, output_layouts="A")
+        twice = m.ops.PythonFunction(lambda v: (v, v[:2]), num_outputs=2)
+        dl = m.ops.DLTensorPythonFunction(lambda v: v, batch_processing=True)
+        return double(values), *twice(double(values), name="twice"), dl(values)
+
+    return epochs(graph(), 1, 3)
+
+
+@scene
+def function_branches(m: Any, _: Path) -> Any:
+    """A function in a branch gets the samples of the branch."""
+    calls: list[Any] = []
+
+    def data(i: int) -> Any:
+        return [np.array(10 * i + k, np.int32) for k in range(4)]
+
+    def which(i: int) -> Any:
+        return [np.array(i % 3 == 1 and k % 2 == 1) for k in range(4)]
+
+    def call(x: Any) -> Any:
+        calls.append(x.tolist())
+        return np.asarray(x * 2)
+
+    @m.pipeline_def(
+        batch_size=4, num_threads=2, device_id=None, enable_conditionals=True, seed=9
+    )
+    def graph() -> Any:
+        x = m.fn.external_source(source=data)
+        condition = m.fn.external_source(source=which)
+        if condition:
+            y = m.fn.python_function(x, function=call)
+        else:
+            y = x + 1
+        return y, x
+
+    made = epochs(graph(), 1, 6)
+    return [made, calls[:4]]
+
+
+@scene
+def function_states(m: Any, root: Path) -> Any:
+    """A state of a pipeline with functions, and what follows it."""
+
+    def add(x: Any) -> Any:
+        return np.asarray(x + np.float32(1))
+
+    @m.pipeline_def(
+        batch_size=3, num_threads=2, device_id=None, seed=5, enable_checkpointing=True
+    )
+    def graph() -> Any:
+        data, label = m.fn.readers.file(
+            file_root=str(root), file_filters="*.bin", random_shuffle=True
+        )
+        x = m.fn.python_function(m.fn.random.uniform(range=[0, 1]), function=add, name="add")
+        several = m.fn.python_function(data, function=lambda v: (v, v[:1]), num_outputs=2)
+        m.fn.python_function(label, function=lambda v: None, num_outputs=0)
+        return x * 2, *several, label, m.fn.random.coin_flip()
+
+    pipe = graph()
+    out: list[Any] = []
+    for _ in range(3):
+        out.append(told(pipe.run()))
+        state = pipe.checkpoint()
+        again = graph(checkpoint=state)
+        again.build()
+        out.append([state.decode("latin1"), told(again.run())])
+    return out
 
 
 if __name__ == "__main__":

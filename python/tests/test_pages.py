@@ -19,7 +19,13 @@ from bivouac import errors
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md", "python-pipelines.md")
+PAGES = (
+    "moving-from-dali.md",
+    "moving-from-orbax.md",
+    "moving-from-torchdata.md",
+    "python-pipelines.md",
+    "python-dynamic.md",
+)
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),
@@ -82,9 +88,31 @@ def test_dali_pipelines(tmp_path: Path) -> None:
     arrays, elements, offsets = module.own_data()
     assert [a.shape for a in arrays] == [(i + 1, 2) for i in range(4)]
     assert offsets.tolist() == [0, 2, 6, 12, 20] and elements[-1] == 1.5
+    assert len(module.debug(str(tmp_path))) == 4
+    borders, brightness, _ = module.own_functions(str(tmp_path))
+    assert len(borders) == 8 and str(brightness.dtype).endswith("FLOAT64")
     rotated = module.conditions(str(tmp_path))
     sizes = {shape for shape in rotated.shape()}
     assert len(rotated) == 8 and 1 < len(sizes) < 8  # a rotation makes a picture larger
+
+
+def test_dali_dynamic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "files"
+    root.mkdir()
+    pictures(root)
+    module = example("dali_dynamic")
+    seen: list[Any] = []
+    module.training(str(root), lambda images, labels: seen.append((images.shape, labels.shape)))
+    assert len(seen) >= 2 and all(one == ((8, 32, 32, 3), [(1,)] * 8) for one in seen)
+    module.values()
+    assert capsys.readouterr().out == "(2, 2) i32 40\n[6.0, 5.0]\n"
+    text, right = module.mistakes()
+    assert "dali_dynamic.py:" in text and "crop" in text
+    assert np.asarray(right).tolist() == [[1, 3], [2, 4]]
+    following, same = module.resumed(str(root), str(tmp_path / "run" / "state_{seq:04d}.json"))
+    assert following[1] == same[1]
+    for a, b in zip(following[0], same[0]):
+        assert [np.asarray(x).tolist() for x in a] == [np.asarray(x).tolist() for x in b]
 
 
 def test_dali_in_torch(tmp_path: Path) -> None:

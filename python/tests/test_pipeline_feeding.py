@@ -11,8 +11,9 @@ import pytest
 
 import bivouac
 from bivouac import _rooms, fn
-from bivouac._pipeline.remote import Remote, _Slots
+from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.running import Running
+from bivouac._slots import Slots
 
 
 @pytest.fixture(params=["direct", "arena"])
@@ -43,8 +44,8 @@ def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
             Remote.forget_feed,
             Remote._settle,
             Remote._run,
-            _Slots.memories,
-            _Slots.freed,
+            Slots.take,
+            Slots.freed,
         )
     }
     left = line

@@ -4,7 +4,8 @@
 
 It needs nvidia.dali. Each number of a pipeline is a seed. A pipeline is defined by one function with
 either's modules, serialized by both, and run four times: each Python runs what it defined, and what
-the other serialized. With checkpoints it is stopped in the middle and goes on in the other.
+the other serialized. With checkpoints it is stopped in the middle and goes on in the other. Every
+third one calls functions, and is not serialized.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ class Graph:
 
     def __init__(self, seed: int, m: Any) -> None:
         self.rng = random.Random(seed)
+        self.calls = calls_functions(seed)
         self.m = m
         self.fn = m.fn
         # Of each kind, nodes with the number of their dimensions and the least of their extents.
@@ -63,6 +66,9 @@ class Graph:
             self.choose,
             self.image,
         ]
+        if self.calls:
+            self.call()
+            steps += [self.call] * 2
         for _ in range(r.randint(2, 9)):
             r.choice(steps)()
         nodes = [node for node, _ in self.numbers] + self.images
@@ -171,6 +177,41 @@ class Graph:
         self.images.append(made)
 
 
+    def call(self) -> None:
+        """Add a function of the program."""
+        r, fn = self.rng, self.fn
+        a, n = self.pick()
+        kind = r.randint(0, 5 if self.images else 4)
+        if kind == 0:
+            made = fn.python_function(a, function=lambda x: np.asarray(x * 2))
+        elif kind == 1:
+            made, size = fn.python_function(
+                a, function=lambda x: (np.asarray(x - 1), np.array(x.size, np.int32)), num_outputs=2
+            )
+            self.numbers.append((size, 0))
+        elif kind == 2:
+            several = lambda xs: [np.asarray(x)[None] * len(xs) for x in xs]  # noqa: E731
+            made, n = fn.python_function(a, function=several, batch_processing=True), n + 1
+        elif kind == 3:
+            made = fn.dl_tensor_python_function(a, function=lambda x: x)
+        elif kind == 4:
+            factor = np.float32(r.randint(1, 9))
+            made = fn.python_function(a, factor, function=lambda x, y: np.asarray(x * y))
+        else:
+            image = r.choice(self.images)
+            turned = fn.python_function(
+                image, function=lambda x: x[::-1, 1:], output_layouts="HWC"
+            )
+            self.images.append(turned)
+            return
+        self.numbers.append((made, n))
+
+
+def calls_functions(seed: int) -> bool:
+    """Report whether the pipeline of a seed calls functions of the program."""
+    return seed % 3 == 0
+
+
 def define(name: str, seed: int, checkpoint: bytes | None = None) -> Any:
     """Return the pipeline of a seed, in DALI or in Bivouac."""
     m = importlib.import_module(name)
@@ -228,15 +269,14 @@ def compare(seed: int, what: str, want: list[Any], got: list[Any]) -> None:
 
 def drawing(pipe: Any, **options: bool) -> str:
     """Return the graph in the language of Graphviz."""
-    with tempfile.NamedTemporaryFile("r") as file:
-        pipe.save_graph_to_dot_file(file.name, **options)
-        return file.read()
+    with tempfile.TemporaryDirectory() as made:
+        file = Path(made, "graph.dot")
+        pipe.save_graph_to_dot_file(str(file), **options)
+        return file.read_text()
 
 
-def check(seed: int) -> None:
-    """Compare a pipeline in all ways."""
-    ours, theirs = define("bivouac", seed), define("nvidia.dali", seed)
-    theirs.build()
+def serialized(seed: int, ours: Any, theirs: Any) -> list[Any]:
+    """Compare a pipeline that can be serialized, and return its batches."""
     text = theirs.serialize()
     mine = ours.serialize()
     for options in ({}, {"show_tensors": True, "use_colors": True}):
@@ -249,6 +289,18 @@ def check(seed: int) -> None:
     compare(seed, "serialized by DALI", want, batches(bivouac.Pipeline.deserialize(text)))
     there = dali.Pipeline.deserialize(mine)
     compare(seed, "serialized here, run by DALI", want, batches(there))
+    return want
+
+
+def check(seed: int) -> None:
+    """Compare a pipeline in all ways."""
+    ours, theirs = define("bivouac", seed), define("nvidia.dali", seed)
+    theirs.build()
+    if calls_functions(seed):
+        want = batches(theirs)
+        compare(seed, "defined here", want, batches(ours))
+    else:
+        want = serialized(seed, ours, theirs)
     if seed % 2 == 0:
         ours, theirs = define("bivouac", seed), define("nvidia.dali", seed)
         theirs.build()

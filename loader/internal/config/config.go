@@ -20,6 +20,8 @@ type Text struct {
 	Op      string // begins errors
 	File    string // or ""
 	Inspect bool   // environment variables may be missing
+	// Getenv returns an environment variable. nil is os.LookupEnv.
+	Getenv func(name string) (string, bool)
 }
 
 // Parse returns the value of the whole text. Its Node is nil if the text is empty.

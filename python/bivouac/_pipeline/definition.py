@@ -65,7 +65,7 @@ def pipeline_def(
         @functools.wraps(function)
         def create_pipeline(*args: Any, **kwargs: Any) -> Pipeline:
             conditional = kwargs.get("enable_conditionals", enable_conditionals)
-            settings, given = _split(function, kwargs)
+            settings, given = split(function, kwargs)
             pipe = Pipeline(**{**pipeline_kwargs, **settings})
             defines = function
             if conditional:
@@ -86,7 +86,7 @@ def pipeline_def(
     return decorate if fn is None else decorate(fn)
 
 
-def _split(function: Definition, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(function: Definition, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split arguments of a call into settings of the pipeline and those of the function."""
     spec = inspect.getfullargspec(function)
     if spec.varkw is not None:

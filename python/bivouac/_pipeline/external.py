@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bivouac._pipeline import arguments, message
 from bivouac._pipeline.enums import DALIDataType
-from bivouac._pipeline.operators import DEVICES, Instance, Operator
+from bivouac._pipeline.operators import DEVICES, Instance, Operator, current
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
 from bivouac._pipeline.schemas import Parameter, Port, Schema
 from bivouac._pipeline.sources import CALLABLE, Group, Source, source_of
@@ -145,6 +145,8 @@ class ExternalSource(Operator):
         if found is not None and (repeat_last or self._repeat_last):
             raise Invalid(subject="repeat_last", want="no source with it", got="a source")
         self._settle(found, given)
+        from bivouac._pipeline import debug
+
         number = 1 if self._num_outputs is None else self._num_outputs
         layouts = _spread(given["layout"], number, "")
         dtypes = _spread(given["dtype"], number, DALIDataType.NO_TYPE)
@@ -175,6 +177,9 @@ class ExternalSource(Operator):
             )
             for instance in instances:
                 instance.group = group
+        pipeline = current()
+        if isinstance(pipeline, debug.PipelineDebug):
+            return pipeline.external(instances, instances[0].group)
         if self._num_outputs is None:
             return instances[0].result
         return [instance.result for instance in instances]

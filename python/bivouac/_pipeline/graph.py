@@ -11,9 +11,10 @@ from bivouac._pipeline.operators import Instance
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.callbacks import Callback
     from bivouac._pipeline.pipeline import Pipeline
 
-__all__ = ["check_names", "check_owner", "collect", "messages", "outputs"]
+__all__ = ["callbacks", "check_names", "check_owner", "collect", "messages", "outputs"]
 
 
 def outputs(given: Any) -> list[DataNode]:
@@ -118,6 +119,19 @@ def check_owner(instances: Sequence[Instance], pipeline: Pipeline) -> None:
             got=", ".join(foreign),
             remedy="define them in the function of pipeline_def, or in `with pipe:`",
         )
+
+
+def callbacks(instances: Sequence[Instance]) -> list[Callback]:
+    """Return the functions that operators call, and give each its number."""
+    found: list[Callback] = []
+    for instance in instances:
+        if instance.callback is not None:
+            instance.args = [
+                *(arg for arg in instance.args if arg.name != "function_id"),
+                message.argument("function_id", "int64", len(found)),
+            ]
+            found.append(instance.callback)
+    return found
 
 
 def messages(instances: Sequence[Instance]) -> list[message.Operator]:

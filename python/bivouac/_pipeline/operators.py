@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 import weakref
@@ -14,6 +15,7 @@ from bivouac._pipeline.refusals import BrokenGraph, WrongType
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.callbacks import Callback
     from bivouac._pipeline.pipeline import Pipeline
     from bivouac._pipeline.schemas import Schema
     from bivouac._pipeline.sources import Group
@@ -72,6 +74,9 @@ class Operator:
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         schema = type(self).schema
+        pipeline = current()
+        if pipeline is not None:
+            inputs = pipeline._begin_call(inputs)
         promoted = _promote(schema, self.display, self.device, inputs)
         sets = _input_sets(self.display, promoted)
         fixed, fed = arguments.separate(kwargs)
@@ -86,8 +91,10 @@ class Operator:
         preserve = self.preserve or bool(fixed.get("preserve", False))
         fed = {**self._fed, **fed}
         made = [Instance(self, one, fixed, fed, name, preserve) for one in sets]
-        for instance in made:
+        for i, instance in enumerate(made):
             instance.first = made[0]
+            if pipeline is not None:
+                pipeline._called(instance, i)
         if len(made) == 1:
             return made[0].result
         outputs = [instance.outputs for instance in made]
@@ -128,6 +135,7 @@ class Instance:
         self.device = operator.device
         self.first = self
         self.group: Group | None = None
+        self.callback: Callback | None = None
         self._pipeline = None if pipeline is None else weakref.ref(pipeline)
         self._id: int | None = None
         conditions = None if pipeline is None else pipeline._conditions
@@ -219,26 +227,7 @@ class Instance:
     def _ask(self) -> int:
         """Return the number of outputs that the arguments or inputs ask for."""
         positional = sum(not edge.argument for edge in self.edges)
-        given: dict[str, Any] = {}
-        for arg in self.args:
-            param = self.schema.params.get(arg.name)
-            if param is None:
-                continue
-            if param.type == "features":
-                return len(arg.elements)
-            values = [e.values[0] for e in arg.elements] if arg.several else arg.values
-            given[arg.name] = list(values) if arg.several else values[0]
-        rule = self.schema.count
-        if rule is None:
-            return asked.outputs(self.message(-1))
-        number = rule.get("base", 0) + (positional if rule.get("per_input") else 0)
-        if "length" in rule:
-            number += len(given.get(rule["length"], ()))
-        for choice in rule.get("choices", ()):
-            flags = (self.schema.params[flag] for flag in choice["flags"])
-            if any(given.get(flag.name, flag.default) for flag in flags):
-                number += choice["adds"]
-        return int(number)
+        return asked.number(self.schema, self.args, positional, lambda: self.message(-1))
 
     def message(self, logical_id: int) -> message.Operator:
         """Return the operator as a message has it."""
@@ -276,13 +265,15 @@ def _constant(value: Any, device: str, what: str, operator: str) -> DataNode:
     """Return a node: the value itself, or a constant node of it."""
     if isinstance(value, DataNode):
         return value
+    pipeline = current()
     try:
-        if isinstance(value, constants.ScalarConstant):
-            return constants.ConstantNode(device, value.value, value.dtype, value.shape, None)
-        if isinstance(value, (str, bytes)) or value is None:
-            raise TypeError(type(value).__name__)
-        made: DataNode = constants.Constant(value, device=device)
-        return made
+        with contextlib.nullcontext() if pipeline is None else pipeline._promotion():
+            if isinstance(value, constants.ScalarConstant):
+                return constants.ConstantNode(device, value.value, value.dtype, value.shape, None)
+            if isinstance(value, (str, bytes)) or value is None:
+                raise TypeError(type(value).__name__)
+            made: DataNode = constants.Constant(value, device=device)
+            return made
     except TypeError as err:
         raise WrongType(
             subject=f"{what} of {operator}",

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bivouac._pipeline import devices, graph, message, serialized, settings
+from bivouac._pipeline import devices, files, graph, message, serialized, settings
 from bivouac._pipeline.enums import DALIDataType, OperatorConcurrency, StreamPolicy
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.properties import Properties
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
+from bivouac._pipeline.turns import in_turn
 from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
+    from bivouac._pipeline.callbacks import Callback
     from bivouac._pipeline.conditions import Conditions
     from bivouac._pipeline.operators import Instance
     from bivouac._pipeline.sources import Group
@@ -139,6 +142,7 @@ class Pipeline(Properties):
         self._stream_policy = stream_policy
         self._concurrency = concurrency
         self._sources: list[Group] = []
+        self._callbacks: list[Callback] = []
         self._on_cpu = False
         self._sinks: list[DataNode] = []
         self._graph_out: tuple[Any, ...] | None = None
@@ -193,6 +197,17 @@ class Pipeline(Properties):
         """Keep the operator of a node although no output needs it."""
         self._sinks.append(edge)
 
+    def _begin_call(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the inputs of a call of an operator that begins. Debug mode changes them."""
+        return inputs
+
+    def _promotion(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which a constant becomes a node that is an input."""
+        return contextlib.nullcontext()
+
+    def _called(self, instance: Instance, part: int) -> None:
+        """Take note of an operator, one of several of a call. In debug mode it computes now."""
+
     def _next_op_id(self) -> int:
         """Return the number of the next operator."""
         number = self._op_ids
@@ -222,10 +237,12 @@ class Pipeline(Properties):
         from bivouac._pipeline import sources
 
         self._sources = sources.groups(ops)
+        self._callbacks = graph.callbacks(ops)
         self._graph_outputs = nodes
         self._ops = ops
         return ops
 
+    @in_turn
     def serialize(
         self,
         define_graph: Callable[[], Any] | None = None,
@@ -237,19 +254,29 @@ class Pipeline(Properties):
 
         Args:
           define_graph: is called in place of the method of that name.
-          filename: a file that gets the bytes. What it has is lost.
+          filename: a file that gets the bytes. It is replaced as a whole.
         """
         if define_graph is not None and not callable(define_graph):
             text = "did you mean serialize(filename=...)?" if isinstance(define_graph, str) else ""
             raise WrongType(
                 subject="define_graph", want="a function", got=repr(define_graph), remedy=text
             )
+        data = self._encoded(define_graph)
+        for callback in self._callbacks:
+            raise BrokenGraph(
+                subject=callback.operator,
+                want="operators that can be serialized",
+                got=f"a call of the function {callback.name}",
+            )
+        if filename is not None:
+            files.write(filename, data)
+        return data
+
+    def _encoded(self, define_graph: Callable[[], Any] | None = None) -> bytes:
+        """Return the graph and its settings. They are encoded once."""
         if self._bytes is None:
             self._finish_graph(define_graph)
             self._bytes = self._message().encode()
-        if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(self._bytes)
         return self._bytes
 
     def _message(self) -> message.Pipeline:
@@ -300,11 +327,12 @@ class Pipeline(Properties):
 
     # Building.
 
+    @in_turn
     def build(self) -> None:
         """Complete the graph and open it in the side-car. Every method that runs does it first."""
         if self._built:
             return
-        data = self.serialize()
+        data = self._encoded()
         settings.number("num_threads", self._num_threads, least=1)
         self._on_cpu = devices.on_cpu()
         if self._needs_gpu():

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import base64
 import collections
-import ctypes
 import functools
-import mmap
 import os
-import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,94 +18,56 @@ import numpy as np
 from bivouac import _client, _dtypes, _pull, _rooms, errors
 from bivouac._arena import Copy, Lease
 from bivouac._call import Call
+from bivouac._pipeline.callbacks import Callback, Calls
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
+from bivouac._slots import Slots
 
 __all__ = ["Remote"]
 
 _ALIGN = 64
 
 
-class _Slots:
-    """The memory of batches, as the side-car numbers it."""
-
-    def __init__(self) -> None:
-        self._maps: dict[int, mmap.mmap] = {}
-        self._held: dict[int, Any] = {}
-        self._taken: dict[int, Any] = {}  # of the batch that is being taken
-        self._freed: collections.deque[int] = collections.deque()
-
-    def freed(self) -> list[int]:
-        """Return the slots that no view has any more. They are the side-car's again."""
-        freed: list[int] = []
-        while self._freed:
-            slot = self._freed.popleft()
-            self._held.pop(slot, None)
-            freed.append(slot)
-        return freed
-
-    def unsent(self, freed: list[int]) -> None:
-        """Take back slots of a call that was not sent."""
-        self._freed.extend(freed)
-
-    def memories(self, call: Call, value: dict[str, Any]) -> dict[int, Any]:
-        """Return the memory of the slots of a batch.
-
-        Each is held until the last view of it is gone. A second call for one batch returns the same
-        memory, until `begin`.
-        """
-        for number in value.get("gone", []):
-            self._maps.pop(number, None)
-        new = 0
-        for use in value["slots"]:
-            slot, size = use["slot"], use["bytes"]
-            if use.get("new"):
-                if slot not in self._maps:
-                    self._maps[slot] = mmap.mmap(call.fds[new], size)
-                new += 1
-            if slot not in self._taken:
-                self._taken[slot] = (ctypes.c_ubyte * size).from_buffer(self._maps[slot])
-            # The callback only appends, so that it never blocks in a collection.
-            note = functools.partial(_note_freed, self._freed, slot)
-            self._held[slot] = weakref.ref(self._taken[slot], note)
-        while call.fds:
-            os.close(call.fds.pop())
-        return self._taken
-
-    def begin(self) -> None:
-        """Forget the batch that was taken before: the program has it."""
-        self._taken = {}
-
-
-def _note_freed(freed: collections.deque[int], slot: int, _: Any) -> None:
-    """Note that the last view of a slot is gone."""
-    freed.append(slot)
-
-
 class Remote:
     """A Remote is an open pipeline of the side-car. It belongs to the process that opened it."""
 
-    def __init__(self, graph: bytes, **options: Any) -> None:
+    def __init__(
+        self,
+        graph: bytes | None = None,
+        callbacks: Sequence[Callback] = (),
+        callback_timeout: float | None = None,
+        **options: Any,
+    ) -> None:
+        """Open a serialized graph, or a `definition`."""
+        self._calls: Calls | None = None
         self._link = _client.connection()
         self._pid = os.getpid()
         self._close_dropped()
         state = options.pop("state", None)
         value = self._link.call(
             "pipeline.open",
-            graph=base64.b64encode(graph).decode(),
+            graph=None if graph is None else base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
+            functions=[callback.name for callback in callbacks] or None,
+            callback_timeout=callback_timeout,
             **options,
         )
         self._number: int = value["pipeline"]
+        if callbacks:
+            self._calls = Calls(self._link, callbacks, callback_timeout)
+            self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
+        self.batches: int | None = value.get("length", {}).get("batches")  # of a definition
         self.consumer: str = value["consumer"]  # data of an iterator in the state
-        self._slots = _Slots()
+        self._slots = Slots()
+        self._taken: dict[int, Any] = {}  # the memory of the batch that is being taken
         self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
         self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
         self._failed = False
         self._reads = True  # the side-car can read the memory of this process, as far as is known
         self._feeding: _Feed | None = None  # the newest one
+        self._over = False  # the last call that took a batch found the end
         self.begun: int = value["begun"]  # batches of the epoch that were begun
         self.resets: int = value["resets"]  # how often the next epoch was begun
         self.flight = 0  # batches that were begun and not taken
@@ -115,6 +75,8 @@ class Remote:
     def __del__(self) -> None:
         """Have the pipeline closed by the next one that is opened, or run."""
         number = getattr(self, "_number", None)
+        if number is not None and self._calls is not None:
+            self._calls.close()
         if number is not None:  # it only appends, so that it never blocks in a collection
             self._link.dropped.append(number)
 
@@ -147,16 +109,18 @@ class Remote:
     def take(self, schedule: int = 0) -> tuple[TensorListCPU, ...] | None:
         """Begin batches, and return the oldest one; None if none was begun.
 
-        A batch that an interrupted call has taken is returned first. Nothing is begun then.
+        What an interrupted call has taken is returned first, also the end. Nothing is begun then.
         """
         self._check()
         self._settle()
-        if not self._ready:
+        if not self._ready and not self._over:
             self._run(schedule, True)
+        self._over = False
         return self._ready.popleft() if self._ready else None
 
     def left(self) -> int:
         """Return how many batches were begun and not returned."""
+        self._check()
         self._settle()
         return self.flight + len(self._ready)
 
@@ -165,7 +129,7 @@ class Remote:
         self._check()
         self._settle()
         self._close_dropped()
-        self._slots.begin()
+        self._taken = {}
         freed = self._slots.freed()
         try:
             self._link.start(
@@ -204,15 +168,23 @@ class Remote:
             # No signal handler can run between these two lines.
             self._failed = True
             self._ended = None
-            raise failure
+            if type(failure) is errors.Canceled:
+                # An interrupt came before all of the call was sent, so it was cancelled: it has
+                # taken nothing.
+                self._settle()
+                return
+            raise failure if self._calls is None else self._calls.error(failure)
         value = call.value()
         self._note(value)
         if "slots" in value:
-            memory = self._slots.memories(call, value)
+            memory = self._taken
+            self._slots.take(call, value, memory)
             batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
             self._ready.append(batch)
+        elif value.get("end"):
+            self._over = True
         self._ended = None  # nor between the line before and this one
-        self._slots.begin()
+        self._taken = {}
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
@@ -226,17 +198,23 @@ class Remote:
 
     def restore(self, state: bytes) -> None:
         """Move the pipeline to a state."""
-        self._note(self.call("restore", state=base64.b64encode(state).decode()))
+        value = self.call("restore", state=base64.b64encode(state).decode())
         self._ready.clear()
+        self._over = False
+        self.consumer = value["consumer"]
+        self._note(value)
 
     def reset(self) -> None:
         """Begin the next epoch."""
         self._note(self.call("reset"))
+        self._over = False
 
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""
         if self._pid == os.getpid() and self._link.alive():
             self.call("close")
+            if self._calls is not None:
+                self._calls.close()
             del self._number
 
     # Data.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import enum
 import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from bivouac import _client, errors
+from bivouac._pipeline import callbacks, files
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
+from bivouac._pipeline.turns import Turns, in_turn
 
 if TYPE_CHECKING:
     from bivouac._pipeline.sources import Group
@@ -30,11 +31,24 @@ class PipelineAPIType(enum.Enum):
 Outputs = tuple[TensorListCPU, ...]
 
 
-class Running:
-    """The methods of a Pipeline that run it. The graph is made by the subclass."""
+class Running(Turns):
+    """The methods of a Pipeline that run it. The graph is made by the subclass.
+
+    Threads that use one pipeline take turns: each batch comes to one of them. A source is called
+    in the turn of the thread that needs its data, so it must not wait for another thread that uses
+    the same pipeline.
+    """
 
     most_held: int | None = None
     """How many batches the program may hold at a time. None is 64. Set it before the first run."""
+
+    callback_timeout: float | None = None
+    """How many seconds a call of a function may take: one of `fn.python_function` and its kin.
+
+    A batch whose call takes longer is an `errors.DeadlineExceeded` that names the function. None is
+    what the environment variable BIVOUAC_CALLBACK_TIMEOUT says, or no limit. Set it before the
+    first run.
+    """
 
     _remote: Remote | None = None
     _first_iter = True
@@ -47,13 +61,14 @@ class Running:
     # What the subclass has.
     _max_batch_size: int
     _sources: list[Group]
+    _callbacks: list[callbacks.Callback]
     _checkpoint: bytes | None
 
     def build(self) -> None:
         """Build the pipeline."""
         raise NotImplementedError
 
-    def serialize(self) -> bytes:
+    def _encoded(self) -> bytes:
         """Return the graph."""
         raise NotImplementedError
 
@@ -62,8 +77,11 @@ class Running:
 
     def _open(self, graph: bytes) -> None:
         """Open the pipeline in the side-car."""
+        limit = callbacks.time_limit(self.callback_timeout)
         self._remote = Remote(
             graph,
+            self._callbacks,
+            limit,
             state=self._checkpoint,
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
@@ -71,7 +89,7 @@ class Running:
             hold=self.most_held,
         )
         for text in self._remote.warnings:
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=4)
         self._begin_at(self._remote)
 
     def _begin_at(self, remote: Remote) -> None:
@@ -80,6 +98,7 @@ class Running:
         self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
         self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]]]] = {}
 
+    @in_turn
     def _opened(self) -> Remote:
         """Return the pipeline in the side-car. It is built at the first use."""
         if self._remote is None:
@@ -105,6 +124,7 @@ class Running:
     def _set_api_type(self, kind: PipelineAPIType) -> None:
         self._api_type = kind
 
+    @in_turn
     def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> Outputs:
         """Run the pipeline and return the next batch: a TensorListCPU for each output.
 
@@ -129,18 +149,21 @@ class Running:
         self._first_iter = False
         return batch
 
+    @in_turn
     def schedule_run(self) -> None:
         """Begin a batch; the first time, as many as are made ahead. See `share_outputs`."""
         remote = self._opened()
         self._check_api_type(PipelineAPIType.SCHEDULED)
         self._begin(remote)
 
+    @in_turn
     def _begin(self, remote: Remote) -> None:
         batches = self._schedule(remote)
         if batches:
             remote.schedule(batches)
         self._first_iter = False
 
+    @in_turn
     def share_outputs(self, cuda_stream: Any = None) -> Outputs:
         """Return the oldest batch that was begun. It stays the caller's.
 
@@ -156,6 +179,7 @@ class Running:
         """Return the oldest batch that was begun, like `share_outputs`."""
         return self.share_outputs(cuda_stream)
 
+    @in_turn
     def _outputs(self) -> Outputs:
         """Return the oldest batch for an iterator."""
         return self._next_batch(self._opened(), 0)
@@ -222,6 +246,7 @@ class Running:
             self._fed[number] += 1
         self._given += 1
 
+    @in_turn
     def reset(self) -> None:
         """Begin the next epoch after the end of one. Before the end it does nothing."""
         if not self._last_iter:
@@ -233,12 +258,24 @@ class Running:
         for group in self._sources:
             group.reset()
 
+    @in_turn
+    def _move(self, state: bytes) -> None:
+        """Go on from a state."""
+        remote = self._opened()
+        remote.restore(state)
+        self._first_iter, self._last_iter = True, False
+        self._begin_at(remote)
+        for group in self._sources:
+            group.reset()
+
+    @in_turn
     def empty(self) -> bool:
         """Report whether every batch that was begun was handed out."""
         return self._remote is None or self._remote.left() == 0
 
     # Data and descriptions.
 
+    @in_turn
     def feed_input(
         self,
         data_node: Any,
@@ -267,6 +304,7 @@ class Running:
             )
         self._opened().feed(name, data, layout)
 
+    @in_turn
     def input_feed_count(self, input_name: str) -> int:
         """Return how many batches an external source must be fed before the first run."""
         inputs = self._opened().inputs
@@ -277,6 +315,7 @@ class Running:
             )
         return inputs[input_name]
 
+    @in_turn
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Return what a reader says about its data set, or a dictionary of all readers."""
         readers = self._opened().readers
@@ -295,6 +334,7 @@ class Running:
             return sizes
         return self.reader_meta(name)["epoch_size_padded"]
 
+    @in_turn
     def executor_statistics(self) -> dict[str, Any]:
         """Return the memory of each operator, with `enable_memory_stats`."""
         return dict(self._opened().call("statistics")["operators"])
@@ -310,7 +350,7 @@ class Running:
         """Write a drawing of the graph, in the language of Graphviz.
 
         Args:
-          filename: the file. What it has is lost.
+          filename: the file, which is replaced as a whole.
           show_tensors: draw the outputs of operators too.
           show_ids: has no effect.
           use_colors: colour operators by what they do.
@@ -318,12 +358,11 @@ class Running:
         del show_ids
         answer = _client.connection().call(
             "pipeline.dot",
-            graph=base64.b64encode(self.serialize()).decode(),
+            graph=base64.b64encode(self._encoded()).decode(),
             tensors=bool(show_tensors),
             colors=bool(use_colors),
         )
-        with open(filename, "w") as file:
-            file.write(answer["dot"])
+        files.write(filename, answer["dot"].encode())
 
     def start_py_workers(self) -> None:
         """Do nothing: sources are called in the process of the pipeline."""
@@ -332,6 +371,7 @@ class Running:
         """Return the memory shared with processes that call sources. There are none."""
         return {"capacities": [], "per_sample_capacities": []}
 
+    @in_turn
     def checkpoint(self, filename: str | None = None) -> bytes:
         """Return the state after the batch that was handed out last, and write it to a file.
 
@@ -339,20 +379,5 @@ class Running:
         """
         state = self._opened().state()
         if filename is not None:
-            _replace(filename, state)
+            files.write(filename, state)
         return state
-
-
-def _replace(filename: str, data: bytes) -> None:
-    """Write a file that takes the place of another one when all of it is on the disk."""
-    whole = f"{filename}.{os.getpid()}.tmp"
-    try:
-        with open(whole, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(whole, filename)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(whole)
-        raise

@@ -218,12 +218,23 @@ class TensorListCPU:
       layout: a letter for each dimension of a sample; None or "" is no layout.
     """
 
-    __slots__ = ("_arrays", "_dense", "_dtype", "_flat", "_layout", "_ndim", "_offsets", "_shapes")
+    __slots__ = (
+        "_arrays",
+        "_dense",
+        "_dtype",
+        "_flat",
+        "_layout",
+        "_name",
+        "_ndim",
+        "_offsets",
+        "_shapes",
+    )
 
     def __init__(
         self, data: Any, layout: str | None = "", is_pinned: bool = False, contiguous: bool = False
     ) -> None:
         del is_pinned, contiguous
+        self._name = ""  # of the field of a data set
         self._flat: np.ndarray[Any, Any] | None = None  # all elements, where they lie in one place
         self._offsets: np.ndarray[Any, Any] | None = None  # in elements, where each sample begins
         self._dense: np.ndarray[Any, Any] | None = None
@@ -257,6 +268,7 @@ class TensorListCPU:
         """Return the samples of an output, as views of the memory of a batch."""
         self = cls.__new__(cls)
         dtype = self._dtype = _dtypes.numpy_dtype(output["dtype"])
+        self._name = output.get("name", "")
         self._layout = output.get("layout", "")
         self._ndim = output["ndim"]
         samples, offset = output["samples"], output["offset"]
@@ -278,7 +290,9 @@ class TensorListCPU:
     def views(self) -> list[np.ndarray[Any, Any]]:
         """Return an array for each sample: views of the memory of the batch."""
         if self._arrays is None:
-            if self._dense is not None:
+            if self._dense is not None and self._dense.ndim == 1:  # its items are not arrays
+                self._arrays = [row.reshape(()) for row in self._dense.reshape(-1, 1)]
+            elif self._dense is not None:
                 self._arrays = list(self._dense)
             else:
                 flat, offsets = self._flat, self._offsets

@@ -6,6 +6,8 @@ from bivouac._pipeline.enums import DALIDataType, DALIImageType, DALIInterpType
 from bivouac._pipeline.features import Feature
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.external import external_source as external_source
+from bivouac._pipeline.python_function import dl_tensor_python_function as dl_tensor_python_function
+from bivouac._pipeline.python_function import python_function as python_function
 from bivouac.fn import decoders as decoders
 from bivouac.fn import encoders as encoders
 from bivouac.fn import experimental as experimental

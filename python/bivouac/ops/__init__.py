@@ -7,5 +7,7 @@ outputs, as the functions of `bivouac.fn` do.
 from bivouac._pipeline import functions as _functions
 from bivouac._pipeline.compose import Compose as Compose
 from bivouac._pipeline.external import ExternalSource as ExternalSource
+from bivouac._pipeline.python_function import DLTensorPythonFunction as DLTensorPythonFunction
+from bivouac._pipeline.python_function import PythonFunction as PythonFunction
 
 _functions.fill(__name__, _functions.make_class, lambda schema: schema.class_name)

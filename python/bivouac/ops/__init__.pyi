@@ -8,6 +8,8 @@ from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.operators import Operator
 from bivouac._pipeline.compose import Compose as Compose
 from bivouac._pipeline.external import ExternalSource as ExternalSource
+from bivouac._pipeline.python_function import DLTensorPythonFunction as DLTensorPythonFunction
+from bivouac._pipeline.python_function import PythonFunction as PythonFunction
 from bivouac.ops import decoders as decoders
 from bivouac.ops import encoders as encoders
 from bivouac.ops import experimental as experimental

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bivouac._pipeline import definition
+from bivouac._pipeline.debug import PipelineDebug
 from bivouac._pipeline.pipeline import Pipeline
 from bivouac.errors import Unsupported
 
@@ -22,7 +23,14 @@ def pipeline_def(
 ) -> Any:
     """Make a function that defines a graph into one that returns a pipeline.
 
-    It is `bivouac.pipeline_def` with an argument for debug mode, which is not there.
+    It is `bivouac.pipeline_def` with one more argument.
+
+    Args:
+      fn: the function.
+      debug: run the function for each batch. Operators compute when they are called, and nodes have
+        data: `node.get()`. The call of the function may have it too.
+      enable_conditionals: as for `bivouac.pipeline_def`. Debug mode does not have it.
+      pipeline_kwargs: settings of the pipeline.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Pipeline]:
@@ -31,15 +39,19 @@ def pipeline_def(
 
         @functools.wraps(function)
         def create_pipeline(*args: Any, **kwargs: Any) -> Pipeline:
-            if kwargs.pop("debug", debug):
+            if not kwargs.get("debug", debug):
+                return create(*args, **kwargs)
+            if kwargs.get("enable_conditionals", enable_conditionals):
                 raise Unsupported(
                     op="pipeline_def",
-                    subject="debug",
-                    want="False",
+                    subject="enable_conditionals",
+                    want="False in debug mode",
                     got="True",
-                    remedy="run the pipeline and look at its outputs",
+                    remedy="make the pipeline without debug",
                 )
-            return create(*args, **kwargs)
+            settings, given = definition.split(function, kwargs)
+            define = functools.partial(function, *args, **given)
+            return PipelineDebug(define, **{**pipeline_kwargs, **settings})
 
         setattr(create_pipeline, "_is_pipeline_def", True)  # noqa: B010
         return create_pipeline

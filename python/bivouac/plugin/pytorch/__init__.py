@@ -1,4 +1,4 @@
-"""Iterators that deliver tensors of torch, as nvidia.dali.plugin.pytorch.
+"""Iterators and functions with tensors of torch, as nvidia.dali.plugin.pytorch.
 
 The tensors are views of the memory of the batch. The memory takes another batch when nothing refers
 to it any more, so a tensor never changes under its owner.
@@ -20,12 +20,15 @@ from bivouac.plugin.base_iterator import (
     check_names,
     named,
 )
+from bivouac.plugin.pytorch import fn as fn
+from bivouac.plugin.pytorch.function import TorchPythonFunction
 
 __all__ = [
     "DALIClassificationIterator",
     "DALIGenericIterator",
     "DALIRaggedIterator",
     "LastBatchPolicy",
+    "TorchPythonFunction",
     "feed_ndarray",
     "to_torch_tensor",
 ]

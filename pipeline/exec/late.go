@@ -1,0 +1,97 @@
+package exec
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// A late node makes its outputs without the memory of the frame, because nothing tells their dtype
+// and their number of dimensions before. If they are as the graph describes them, they are copied
+// into the frame. Otherwise the frame fails with an op.Redescribed, and the engine makes it again
+// with another graph. What the node has made is kept for that, and for a batch that fails
+// elsewhere: a late node makes each batch once.
+
+// Made keeps what late nodes have made. A nil Made keeps nothing.
+type Made struct {
+	mu   sync.Mutex
+	kept map[madeKey][][]tensor.Tensor
+}
+
+// madeKey says what was made: the node, and the position of the first sample that came to it.
+type madeKey struct {
+	node string
+	at   int64
+}
+
+// NewMade returns an empty Made.
+func NewMade() *Made { return &Made{kept: map[madeKey][][]tensor.Tensor{}} }
+
+// Forget drops what was made for samples at positions before end.
+func (m *Made) Forget(end int64) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.kept {
+		if k.at < end {
+			delete(m.kept, k)
+		}
+	}
+}
+
+// of returns what was made, or has it made.
+func (m *Made) of(k madeKey, make func() ([][]tensor.Tensor, error)) ([][]tensor.Tensor, error) {
+	m.mu.Lock()
+	made, ok := m.kept[k]
+	m.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	made, err := make()
+	if err == nil {
+		m.mu.Lock()
+		m.kept[k] = made
+		m.mu.Unlock()
+	}
+	return made, err
+}
+
+// late runs a late node.
+func (r *run) late(k op.Late) error {
+	b := &r.block
+	if b.Len() == 0 {
+		return nil
+	}
+	make := func() ([][]tensor.Tensor, error) { return k.Make(b) }
+	made, err := r.w.e.config.Made.of(madeKey{r.node.Name, b.Position(0)}, make)
+	if err != nil {
+		return err
+	}
+	if specs := r.describe(made); !slices.EqualFunc(specs, r.node.Specs, sameKind) {
+		return &op.Redescribed{Node: r.node.Name, Specs: specs}
+	}
+	for i, samples := range made {
+		for s, t := range samples {
+			copy(b.Out(i, s, t.Shape...).Data, t.Data)
+		}
+	}
+	return nil
+}
+
+// describe returns the specs of outputs that were made. The layouts are as the graph has them.
+func (r *run) describe(made [][]tensor.Tensor) []tensor.Spec {
+	specs := make([]tensor.Spec, len(made))
+	for i, samples := range made {
+		first := samples[0]
+		specs[i] = tensor.Spec{DType: first.DType, Shape: slices.Repeat(tensor.Shape{-1}, len(first.Shape)),
+			Layout: r.node.Specs[i].Layout}
+	}
+	return specs
+}
+
+// sameKind reports whether specs have the same dtype and number of dimensions.
+func sameKind(a, b tensor.Spec) bool { return a.DType == b.DType && len(a.Shape) == len(b.Shape) }

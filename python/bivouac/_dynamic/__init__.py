@@ -1,0 +1,1 @@
+"""The inside of `bivouac.dynamic`: values and calls of operators."""

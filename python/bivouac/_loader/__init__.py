@@ -1,0 +1,1 @@
+"""Loaders of definitions: see bivouac.Loader and bivouac.grain."""
