@@ -144,7 +144,14 @@ func (fs *functions) drop() {
 	}
 }
 
-// close ends the calls, and gives the memory back. No call is in progress any more.
+// cancel ends the call in progress, and all that would follow. A definition has no functions.
+func (fs *functions) cancel() {
+	if fs.stop != nil {
+		fs.stop()
+	}
+}
+
+// close gives the memory back. No call is in progress any more.
 func (fs *functions) close() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -105,7 +105,7 @@ func (ps *pipelines) close() error {
 
 // end closes the pipeline and gives its memory back.
 func (p *piped) end() error {
-	p.functions.stop()
+	p.functions.cancel()
 	err := p.Close()
 	p.functions.close()
 	p.slots.close()
@@ -444,7 +444,7 @@ func pipelineClose(k *call) (reply, error) {
 	k.pipelines.mu.Lock()
 	delete(k.pipelines.by, id)
 	k.pipelines.mu.Unlock()
-	p.functions.stop() // the call that uses it may wait for a function
+	p.functions.cancel() // the call that uses it may wait for a function
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return nothing(p.end())

@@ -68,8 +68,7 @@ func (p *piping) run(schedule int, take bool, freed ...int64) (b taken, failed *
 	}
 	s.into(p.t, &b)
 	for _, n := range b.Gone {
-		unix.Munmap(p.slots[n])
-		delete(p.slots, n)
+		p.unmap(n)
 	}
 	b.mem = map[int64][]byte{}
 	for _, use := range b.Slots {
@@ -81,10 +80,19 @@ func (p *piping) run(schedule int, take bool, freed ...int64) (b taken, failed *
 			}
 			unix.Close(fd)
 			p.slots[use.Slot] = mem
+			p.t.Cleanup(func() { p.unmap(use.Slot) })
 		}
 		b.mem[use.Slot] = p.slots[use.Slot]
 	}
 	return b, nil
+}
+
+// unmap gives the memory of a slot back, unless that was done.
+func (p *piping) unmap(slot int64) {
+	if mem := p.slots[slot]; mem != nil {
+		unix.Munmap(mem)
+		delete(p.slots, slot)
+	}
 }
 
 // words returns the samples of an output of int32.
