@@ -50,6 +50,12 @@ def left() -> tuple[int, int, set[int]]:
     return len(os.listdir("/proc/self/fd")), slots, found
 
 
+def nothing_new(before: tuple[int, int, set[int]]) -> bool:
+    """Report whether nothing is left since then. What other tests have left may have ended."""
+    fds, slots, children = left()
+    return fds <= before[0] and slots <= before[1] and children <= before[2]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_start_methods_of_nodes(method: str) -> None:
     def make() -> Loader[int]:
@@ -203,31 +209,31 @@ def test_nothing_is_left_of_processes() -> None:
         assert sum(len(batch) for batch in itertools.islice(iterator, k)) == min(2 * k, 30)
         del source, iterator
         assert eventually(lambda: not own_threads())
-        assert eventually(lambda: left() == before), (left(), before)
+        assert eventually(lambda: nothing_new(before)), (left(), before)
     node: BaseNode[Any] = mapped(range(8), data.die)
     with pytest.raises(errors.Died):
         list(node)
     del node
-    assert eventually(lambda: left() == before), (left(), before)
+    assert eventually(lambda: nothing_new(before)), (left(), before)
     loader = Loader(mapped(range(30), data.double))
     for _ in range(4):
         next(iter(loader))
     assert eventually(lambda: len(left()[2] - before[2]) == 2)
     del loader
-    assert eventually(lambda: left() == before), (left(), before)
+    assert eventually(lambda: nothing_new(before)), (left(), before)
 
 
 def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bivouac.torch.nodes._remote._WAIT", 0.2)
-    before = left()[2]
+    before = left()
     node = mapped(range(4), data.Slow(60))
     node.reset()
-    assert eventually(lambda: len(left()[2] - before) == 2)
+    assert eventually(lambda: len(left()[2] - before[2]) == 2)
     time.sleep(0.1)
     begun = time.monotonic()
     del node
     assert time.monotonic() - begun < 1  # it does not wait
-    assert eventually(lambda: left()[2] == before and not own_threads())
+    assert eventually(lambda: left()[2] <= before[2] and not own_threads())
 
 
 def test_a_failed_start_leaves_nothing() -> None:
@@ -242,7 +248,7 @@ def test_a_failed_start_leaves_nothing() -> None:
     )
     with pytest.raises(data.Boom, match="no reset"):
         next(node)
-    assert eventually(lambda: left() == before), (left(), before)
+    assert eventually(lambda: nothing_new(before)), (left(), before)
 
 
 PROGRAM = """
