@@ -119,7 +119,10 @@ func TestDetach(t *testing.T) {
 				t.Fatal("detached memory has changed")
 			}
 		}
-		if n, most := len(memory.used), len(held)+5*(max(0, prefetch)+2); n > most {
+		memory.mu.Lock()
+		n, most := len(memory.used), len(held)+5*(max(0, prefetch)+2)
+		memory.mu.Unlock()
+		if n > most {
 			t.Errorf("%d pieces of memory are used, want at most %d", n, most)
 		}
 	}

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -112,6 +111,10 @@ func (e *Executor) NewFrame() *Frame {
 	if e.shares.total > 0 {
 		f.claimed = make([][]int, len(p.values))
 	}
+	delivered := make([]bool, len(p.values))
+	for _, id := range p.outputs {
+		delivered[id] = true
+	}
 	for i, v := range p.values {
 		if !v.frame || v.fed {
 			continue
@@ -119,14 +122,14 @@ func (e *Executor) NewFrame() *Frame {
 		if f.claimed != nil {
 			f.claimed[i] = make([]int, n)
 		}
-		if e.config.Take && slices.Contains(p.outputs, i) {
+		if e.config.Take && delivered[i] {
 			f.own[i] = make([][]byte, n) // the rest is new for each iteration
 			continue
 		}
 		f.values[i] = make([]tensor.Tensor, n)
 		size := v.size
 		if v.static {
-			if !tooLarge && slices.Contains(p.outputs, i) {
+			if !tooLarge && delivered[i] {
 				f.slabs[i] = e.allocate(n * v.size)
 			} else if !tooLarge {
 				f.slabs[i] = aligned(n * v.size)
