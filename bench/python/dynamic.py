@@ -24,19 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import numpy as np
+from pipelines import photos
 
 BATCH = 64
 GROUP = 100
-
-
-def photos(root: Path) -> str:
-    """Make a data set of 256 photos."""
-    photo = (ROOT / "testdata" / "photos" / "flower.jpg").read_bytes()
-    for i in range(256):
-        folder = root / f"class{i % 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{i:03}.jpg").write_bytes(photo)
-    return str(root)
 
 
 def calls(m: Any) -> Callable[[], None]:
