@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -122,7 +123,7 @@ func TestDetach(t *testing.T) {
 		memory.mu.Lock()
 		n, most := len(memory.used), len(held)+5*(max(0, prefetch)+2)
 		memory.mu.Unlock()
-		if n > most {
+		if n > most && !loan.Debug { // with bivouac_debug nothing is used again
 			t.Errorf("%d pieces of memory are used, want at most %d", n, most)
 		}
 	}
