@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -51,17 +52,7 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	}
 	defer p.turn.Leave()
 	began, watcher := watch(ctx)
-	flight := p.ring.InFlight()
-	s, ok, err := p.ring.Share(ctx)
-	for err != nil && p.late.nodes {
-		again, failed := p.redescribe(err)
-		if err = failed; !again {
-			break
-		}
-		for p.ring.InFlight() < flight && p.ring.Schedule(ctx, true) == flow.Started {
-		}
-		s, ok, err = p.ring.Share(ctx)
-	}
+	s, ok, err := p.oldest(ctx, p.ring.Share)
 	if !ok && err == nil {
 		return nil, io.EOF
 	}
@@ -70,6 +61,56 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 		tellBatch(ctx, watcher, b, err, time.Since(began))
 	}
 	return b, err
+}
+
+// Peek waits for the i-th batch in flight, the oldest one with i = 0, and returns it, but does not
+// deliver it: state, position and digest stay where they are, and Take returns the batch in its
+// turn. The caller may use it like a batch of Take, until it is released. If an output is detached,
+// the batch of Take has no data there. If fewer batches are in flight, Peek returns io.EOF. If the
+// oldest batch failed, Peek returns what Take returns. If another one failed, nothing changes.
+func (p *Pipeline) Peek(ctx context.Context, i int) (*Batch, error) {
+	const what = "pipeline.Peek"
+	if err := p.turn.Enter(what); err != nil {
+		return nil, err
+	}
+	defer p.turn.Leave()
+	peek := func(ctx context.Context) (*slot, bool, error) { return p.ring.Peek(ctx, i) }
+	if i > 0 {
+		s, ok, err := peek(ctx)
+		return s.peeked(ok, errs.Wrap(what, "", err))
+	}
+	s, ok, err := p.oldest(ctx, peek)
+	if err != nil {
+		return p.deliver(ctx, what, s, false, err)
+	}
+	return s.peeked(ok, nil)
+}
+
+// peeked returns the batch of the slot, or io.EOF without one.
+func (s *slot) peeked(ok bool, err error) (*Batch, error) {
+	if !ok {
+		return nil, cmp.Or(err, io.EOF)
+	}
+	return &s.batch, nil
+}
+
+// oldest returns the oldest batch that was begun. If it turns out that the graph describes it
+// wrongly, the batches in the making are begun again.
+func (p *Pipeline) oldest(
+	ctx context.Context, get func(context.Context) (*slot, bool, error),
+) (s *slot, ok bool, err error) {
+	flight := p.ring.InFlight()
+	s, ok, err = get(ctx)
+	for err != nil && p.late.nodes {
+		again, failed := p.redescribe(err)
+		if err = failed; !again {
+			break
+		}
+		for p.ring.InFlight() < flight && p.ring.Schedule(ctx, true) == flow.Started {
+		}
+		s, ok, err = get(ctx)
+	}
+	return s, ok, err
 }
 
 // Release gives back the batch that the caller has held longest. If the caller holds no batch,

@@ -25,6 +25,7 @@ type call struct {
 	id       int64
 	op       string
 	args     *args
+	turn     *turn // among the calls of a pipeline
 	stop     context.CancelFunc
 	canceled chan struct{} // closed when the client cancels the call
 	once     sync.Once
@@ -148,6 +149,7 @@ func (c *connection) begin(ctx context.Context, body []byte) error {
 		return violation("at most "+strconv.Itoa(maxCalls)+" calls in flight", "more")
 	}
 	c.calls[k.id] = k
+	k.join()
 	c.working.Go(k.run)
 	return nil
 }
@@ -181,6 +183,7 @@ func parseCall(body []byte) (*call, error) {
 
 // run answers the call.
 func (k *call) run() {
+	defer k.turn.leave()
 	defer k.stop()
 	r, err := k.do()
 	if err != nil {

@@ -24,7 +24,8 @@ type definedEngine struct {
 	data   *dataset.Data
 	loader *loader.Loader[*reader.Fields, *reader.Fields]
 	begun  int
-	ended  bool // the loader has said that an epoch has ended
+	kept   *slotBatch // that is not the program's yet
+	ended  bool       // the loader has said that an epoch has ended
 }
 
 // definedMap is a data set whose samples are pointers; see pick.
@@ -131,9 +132,14 @@ func (d *definedEngine) Begin(context.Context, bool) (bool, error) {
 	return true, nil
 }
 
-func (d *definedEngine) next(ctx context.Context) (*slotBatch, error) {
-	if d.begun == 0 {
+func (d *definedEngine) next(ctx context.Context, i int) (*slotBatch, error) {
+	switch {
+	case d.begun <= i:
 		return nil, io.EOF
+	case i > 0:
+		return nil, wrongArgument("taken", "the batch before", "an older one")
+	case d.kept != nil:
+		return d.kept, nil
 	}
 	f, err := d.loader.Next(ctx)
 	if err != nil {
@@ -141,7 +147,6 @@ func (d *definedEngine) next(ctx context.Context) (*slotBatch, error) {
 		d.ended = d.ended || errors.Is(err, io.EOF)
 		return nil, err
 	}
-	d.begun--
 	d.ended = false
 	h := &slotBatch{Position: d.loader.LastBatch().Position}
 	for i := range f.Values {
@@ -150,18 +155,22 @@ func (d *definedEngine) next(ctx context.Context) (*slotBatch, error) {
 			Shape: append([]int{}, v.Shape...)}
 		h.Outputs, h.data = append(h.Outputs, out), append(h.data, v.Data)
 	}
+	d.kept = h
 	return h, nil
 }
 
-// Release implements engine. A batch was copied.
-func (d *definedEngine) Release() error { return nil }
+// taken implements engine. A state counts a batch from next on.
+func (d *definedEngine) taken(context.Context) error {
+	d.begun, d.kept = d.begun-1, nil
+	return nil
+}
 
 // InFlight implements engine.
 func (d *definedEngine) InFlight() int { return d.begun }
 
 // Reset implements engine: it leaves the rest of an epoch out.
 func (d *definedEngine) Reset() error {
-	d.begun = 0
+	d.begun, d.kept = 0, nil
 	if d.ended {
 		d.ended = false
 		return nil
@@ -182,7 +191,7 @@ func (d *definedEngine) SetState(state []byte) error {
 	if err := d.loader.SetState(state); err != nil {
 		return err
 	}
-	d.begun, d.ended = 0, false
+	d.begun, d.kept, d.ended = 0, nil, false
 	return nil
 }
 

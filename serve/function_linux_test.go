@@ -158,6 +158,36 @@ func TestFunctionCalls(t *testing.T) {
 	}
 }
 
+// TestAheadGivesWay: a call that asks ahead ends without a batch when another call comes, which
+// does not wait for the batch.
+func TestAheadGivesWay(t *testing.T) {
+	c := callingPipeline(t, nil)
+	if f := c.feed([][]int32{{1}}); f != nil {
+		t.Fatal(f.Text)
+	}
+	run := c.start("pipeline.run", object{"pipeline": c.number, "schedule": 1, "take": true, "ahead": true})
+	q := c.question() // the batch waits for the answer
+	progress := c.start("pipeline.progress", object{"pipeline": c.number})
+	var b taken
+	c.wait(run).into(t, &b) // it comes first
+	var f flight
+	c.wait(progress).into(t, &f)
+	if want := (flight{Begun: 1, Flight: 1}); f != want || b.flight != want || b.Number != 0 {
+		t.Fatalf("got %+v and %+v, want %+v twice", f, b.flight, want)
+	}
+	if f := c.give(q, 3); f != nil {
+		t.Fatal(f.Text)
+	}
+	run = c.start("pipeline.run", object{"pipeline": c.number, "take": true})
+	c.wait(run).into(t, &b)
+	if b.Number != 1 || b.Outputs[0].Samples != 1 {
+		t.Fatalf("got %+v", b)
+	}
+	for range b.Slots {
+		unix.Close(c.nextFD())
+	}
+}
+
 // TestFunctionFails: an error, a wrong number of samples and an answer without outputs fail the
 // batch. The next try asks again, and the stream goes on.
 func TestFunctionFails(t *testing.T) {

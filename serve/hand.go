@@ -13,6 +13,7 @@ import (
 // slotBatch is a batch on its way to the client.
 type slotBatch struct {
 	flight
+	Number   int64        `json:"number"` // of the batch, in the order in which the client gets them
 	Slots    []slotUse    `json:"slots"`
 	Gone     []int64      `json:"gone,omitempty"` // slots that the client may unmap
 	Epoch    int64        `json:"epoch"`
@@ -123,7 +124,8 @@ func (p *piped) hand(h *slotBatch) (reply, error) {
 			h.detach(i)
 		}
 	}
-	h.flight = p.flight()
+	p.last, p.unsure = p.last+1, p.unsure+1
+	h.flight, h.Number = p.flight(), p.last
 	var sent []*os.File
 	h.Slots, sent = s.lend(append(own, common))
 	h.Gone, s.gone = s.gone, nil

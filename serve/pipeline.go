@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,8 +23,10 @@ import (
 // engine makes the batches of a client.
 type engine interface {
 	Begin(ctx context.Context, wait bool) (bool, error)
-	next(ctx context.Context) (*slotBatch, error)
-	Release() error
+	// next returns the i-th batch in flight, the oldest one with i = 0.
+	next(ctx context.Context, i int) (*slotBatch, error)
+	// taken says that the oldest batch is the program's, and no longer in flight.
+	taken(ctx context.Context) error
 	InFlight() int
 	Reset() error
 	AppendStateWith(dst, consumer []byte) ([]byte, error)
@@ -37,12 +40,17 @@ type engine interface {
 // graphEngine is the engine of a graph.
 type graphEngine struct{ *dali.Pipeline }
 
-func (g graphEngine) next(ctx context.Context) (*slotBatch, error) {
-	b, err := g.Take(ctx)
+func (g graphEngine) next(ctx context.Context, i int) (*slotBatch, error) {
+	b, err := g.Peek(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	return outgoing(b), nil
+}
+
+func (g graphEngine) taken(ctx context.Context) error {
+	_, err := g.Take(ctx)
+	return cmp.Or(err, g.Release())
 }
 
 // piped is a pipeline of a client.
@@ -55,8 +63,11 @@ type piped struct {
 	begun  int64 // batches of the epoch that were begun
 	resets int64 // how often the client began the next epoch
 
-	functions functions  // of the client
-	mu        sync.Mutex // is locked by the call that uses the pipeline
+	last   int64 // number of the batch that the client got last
+	unsure int   // how many that the client got may not be the program's yet
+
+	functions functions // of the client
+	lane      lane      // of the calls that use the pipeline
 
 	warning sync.Mutex
 	warned  []string
@@ -156,7 +167,9 @@ func (p *piped) place(state []byte) error {
 // read reads the other arguments.
 func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, error)) func(*call) (reply, error) {
 	return func(k *call) (reply, error) {
+		taken := int64(math.MaxInt64)
 		id := k.args.id("pipeline")
+		k.args.into("taken", &taken)
 		a := read(k.args)
 		if err := k.args.finish(); err != nil {
 			return reply{}, err
@@ -165,14 +178,31 @@ func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, 
 		if err != nil {
 			return reply{}, err
 		}
-		if !p.mu.TryLock() {
-			return reply{}, &errs.Error{Kind: errs.Busy, Op: "serve." + k.op, Subject: "pipeline " + strconv.FormatInt(id, 10),
-				Want: "one call at a time", Got: "a call during another call"}
+		if err := k.turn.wait(k.ctx); err != nil {
+			return reply{}, err
 		}
-		defer p.mu.Unlock()
+		if err := p.settle(k.ctx, taken); err != nil {
+			return reply{}, err
+		}
 		return use(k, p, a)
 	}
 }
+
+// settle moves the stream behind the batches that the program has, as the client says. One that
+// says nothing has no others.
+func (p *piped) settle(ctx context.Context, taken int64) error {
+	for p.unsure > 0 && taken > p.last-int64(p.unsure) {
+		if err := p.taken(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		p.unsure--
+	}
+	return nil
+}
+
+// mostUnsure is how many batches a client has that are not its program's: one that is about to be
+// returned, and the next one.
+const mostUnsure = 2
 
 // warnings returns what was said so far.
 func (p *piped) warnings() []string {
@@ -296,12 +326,13 @@ func noArguments(*args) struct{} { return struct{}{} }
 type runArgs struct {
 	schedule int
 	take     bool
+	ahead    bool // take what the program will ask for, unless another call comes first
 	freed    []int64
 }
 
 func readRunArgs(a *args) (r runArgs) {
 	a.into("schedule", &r.schedule)
-	r.take = a.flag("take")
+	r.take, r.ahead = a.flag("take"), a.flag("ahead")
 	a.into("freed", &r.freed)
 	return r
 }
@@ -319,7 +350,10 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	}
 	if a.take { // before the stream moves
 		if err := p.slots.admit(); err != nil {
-			return reply{}, err
+			if !a.ahead {
+				return reply{}, err
+			}
+			a.take = false // the program may let go of batches before it takes this one
 		}
 	}
 	begun := 0
@@ -333,18 +367,29 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 		}
 		p.begun++
 	}
-	if !a.take {
+	if !a.take || a.ahead && p.flight().Flight == 0 {
 		return p.progress(false)
 	}
-	b, err := p.next(k.ctx)
-	if errors.Is(err, io.EOF) {
-		return p.progress(true)
+	if p.unsure == mostUnsure {
+		return reply{}, wrongArgument("taken", "at least "+strconv.FormatInt(p.last-1, 10),
+			strconv.FormatInt(p.last-mostUnsure, 10))
 	}
-	if err != nil {
+	ctx := k.ctx
+	if a.ahead {
+		var stop context.CancelFunc
+		ctx, stop = k.turn.giveWay(ctx)
+		defer stop()
+	}
+	b, err := p.next(ctx, p.unsure)
+	switch {
+	case errors.Is(err, io.EOF):
+		return p.progress(true)
+	case err != nil && (p.unsure > 0 || ctx.Err() != nil && k.ctx.Err() == nil):
+		return p.progress(false) // the call that takes it as the oldest one says why
+	case err != nil:
 		return reply{}, err
 	}
-	r, err := p.hand(b)
-	return r, cmp.Or(err, p.Release())
+	return p.hand(b)
 }
 
 // flight says how far the client is.
@@ -354,7 +399,7 @@ type flight struct {
 	Flight int   `json:"flight"` // batches that were begun and not taken
 }
 
-func (p *piped) flight() flight { return flight{p.resets, p.begun, p.InFlight()} }
+func (p *piped) flight() flight { return flight{p.resets, p.begun, p.InFlight() - p.unsure} }
 
 // progress answers without a batch.
 func (p *piped) progress(end bool) (reply, error) {
@@ -380,6 +425,7 @@ func pipelineReset(k *call, p *piped, _ struct{}) (reply, error) {
 	if err := p.Reset(); err != nil {
 		return reply{}, err
 	}
+	p.unsure = min(p.unsure, p.InFlight()) // a definition drops what was begun
 	p.begun = 0
 	p.resets++
 	return p.progress(false)
@@ -410,6 +456,7 @@ func pipelineRestore(_ *call, p *piped, state []byte) (reply, error) {
 	if err := p.SetState(state); err != nil {
 		return reply{}, err
 	}
+	p.unsure = 0
 	if err := p.place(state); err != nil {
 		return reply{}, err
 	}
@@ -445,8 +492,9 @@ func pipelineClose(k *call) (reply, error) {
 	delete(k.pipelines.by, id)
 	k.pipelines.mu.Unlock()
 	p.functions.cancel() // the call that uses it may wait for a function
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if err := k.turn.wait(context.WithoutCancel(k.ctx)); err != nil {
+		return reply{}, err
+	}
 	return nothing(p.end())
 }
 

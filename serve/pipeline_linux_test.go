@@ -1,9 +1,9 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -59,10 +59,17 @@ func (c *client) openPipeline(d *dali.Definition, args object) *piping {
 	return &piping{c, v.Pipeline, map[int64][]byte{}}
 }
 
-// run calls pipeline.run.
+// run calls pipeline.run. The program has what was taken before.
 func (p *piping) run(schedule int, take bool, freed ...int64) (b taken, failed *fault) {
 	p.t.Helper()
-	s := p.wait(p.start("pipeline.run", object{"pipeline": p.number, "schedule": schedule, "take": take, "freed": freed}))
+	return p.runs(object{"schedule": schedule, "take": take, "freed": freed})
+}
+
+// runs calls pipeline.run with arguments.
+func (p *piping) runs(args object) (b taken, failed *fault) {
+	p.t.Helper()
+	args["pipeline"] = p.number
+	s := p.wait(p.start("pipeline.run", args))
 	if s.Error != nil {
 		return b, s.Error
 	}
@@ -355,6 +362,69 @@ func TestPipelineState(t *testing.T) {
 	}
 }
 
+// TestPipelineAhead: a client has batches that its program does not have. A state stands behind the
+// batch that the program got last.
+func TestPipelineAhead(t *testing.T) {
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1, Workers: 1}, EnableCheckpointing: true}
+	d, err := dali.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+		return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{DType: tensor.Int32,
+			Range: op.Const([]float64{0, 1 << 20})})}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := served(t)
+	plain, p := c.openPipeline(d, nil), c.openPipeline(d, nil)
+	var want []string
+	var states [][]byte
+	state := func(p *piping, taken int64) []byte {
+		t.Helper()
+		var s struct{ State []byte }
+		c.call("pipeline.state", object{"pipeline": p.number, "taken": taken}).into(t, &s)
+		return s.State
+	}
+	for i := range int64(20) {
+		states = append(states, state(plain, i))
+		b, f := plain.run(1, true)
+		if f != nil {
+			t.Fatal(f.Text)
+		}
+		want = append(want, fmt.Sprint(b.words(0)))
+	}
+	p.run(3, false)
+	for i := range int64(16) { // the program gets batch i now
+		b, f := p.runs(object{"schedule": 1, "take": true, "ahead": true, "taken": max(0, i-1)})
+		if f != nil || b.Number != i+1 || b.Flight != 3 || fmt.Sprint(b.words(0)) != want[i] {
+			t.Fatalf("batch %d: got %+v, %v, want %s", i, b, f, want[i])
+		}
+		for _, taken := range []int64{max(0, i-1), i} {
+			if i%3 != 0 && taken == i { // the next call says it
+				continue
+			}
+			if !bytes.Equal(state(p, taken), states[taken]) {
+				t.Fatalf("batch %d: the state is not the one after %d batches", i, taken)
+			}
+		}
+		p.runs(object{"schedule": 0, "freed": b.slots(), "taken": max(0, i-1)})
+	}
+	if b, f := p.runs(object{"take": true, "taken": 15}); f != nil || b.Number != 17 {
+		t.Fatalf("got %+v, %v", b, f)
+	}
+	if _, f := p.runs(object{"take": true, "taken": 15}); f == nil || f.Kind != errs.Invalid.String() {
+		t.Fatalf("a third batch that the program does not have: %v", f)
+	}
+	if b, f := p.runs(object{"take": true, "taken": 17}); f != nil || fmt.Sprint(b.words(0)) != want[17] {
+		t.Fatalf("got %+v, %v", b, f)
+	}
+	if b, f := p.runs(object{"take": true, "ahead": true, "taken": 18}); f != nil || fmt.Sprint(b.words(0)) != want[18] {
+		t.Fatalf("got %+v, %v", b, f)
+	}
+	b, f := p.runs(object{"take": true, "ahead": true, "taken": 19})
+	if f != nil || b.Number != 0 || b.End || b.Flight != 0 {
+		t.Fatalf("without a batch in flight: %+v, %v", b, f)
+	}
+}
+
 // TestPipelineResetAhead: an epoch that the client ends while batches are in flight ends behind
 // them. A state from before the end leads to the batches that are left, and a state behind it to
 // the next epoch.
@@ -463,18 +533,6 @@ func TestPipelineMistakes(t *testing.T) {
 	c.call("pipeline.close", object{"pipeline": p.number})
 	if _, f := p.run(0, false); f == nil || f.Kind != errs.NotFound.String() {
 		t.Fatalf("after close: %v", f)
-	}
-}
-
-// TestPipelineOneCall: a call during another call is refused.
-func TestPipelineOneCall(t *testing.T) {
-	p := &piped{}
-	p.mu.Lock()
-	k := &call{connection: &connection{}, args: newArgs([]byte(`{"pipeline":1}`)), op: "pipeline.reset"}
-	k.pipelines.add(p)
-	_, err := withPipeline(noArguments, pipelineReset)(k)
-	if !errors.Is(err, errs.Busy) {
-		t.Fatalf("got %v, want busy", err)
 	}
 }
 

@@ -15,7 +15,6 @@ import importlib
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import numpy as np
-from pipelines import photos
+from pipelines import photos, timed
 
 BATCH = 64
 GROUP = 100
@@ -91,15 +90,9 @@ def measure(title: str, unit: float, contenders: dict[str, Callable[[], None]], 
     """Print the median time of each contender."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
-    for name in names:
-        for _ in range(3):
-            contenders[name]()
     for turn in range(args.rounds):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            began = time.perf_counter()
-            for _ in range(args.batches):
-                contenders[name]()
-            times[name].append((time.perf_counter() - began) / args.batches)
+            times[name].append(timed(contenders[name])(args.batches) / args.batches)
     first = statistics.median(times[names[0]])
     for name in names:
         median = statistics.median(times[name])

@@ -131,21 +131,34 @@ func (r *Ring[F, T]) Schedule(ctx context.Context, wait bool) Outcome {
 // Share waits for the oldest value in flight and hands it out; the caller may use it until it is
 // released. ok is false if nothing is in flight.
 func (r *Ring[F, T]) Share(ctx context.Context) (f F, ok bool, err error) {
-	if len(r.flight) == 0 {
+	if f, ok, err = r.Peek(ctx, 0); !ok || err != nil {
+		return f, false, err
+	}
+	r.token = r.flight[0].token
+	r.flight = r.flight[:copy(r.flight, r.flight[1:])]
+	r.held = append(r.held, f)
+	return f, true, nil
+}
+
+// Peek waits for the i-th value in flight, where 0 is the oldest, and returns it without handing it
+// out: Token stays where it is, and Share returns the value in its turn. ok is false if fewer are
+// in flight. If the oldest value failed, all are made again, as in Share. If another one failed,
+// nothing changes.
+func (r *Ring[F, T]) Peek(ctx context.Context, i int) (f F, ok bool, err error) {
+	if len(r.flight) <= i {
 		return f, false, nil
 	}
-	first := r.flight[0]
-	if err := r.stage.Wait(ctx, first.slot); err != nil {
+	at := r.flight[i].slot
+	if err := r.stage.Wait(ctx, at); err != nil {
 		return f, false, err
 	}
-	if err := r.stage.Err(first.slot); err != nil {
-		r.rewind(r.token)
+	if err := r.stage.Err(at); err != nil {
+		if i == 0 {
+			r.rewind(r.token)
+		}
 		return f, false, err
 	}
-	r.flight = r.flight[:copy(r.flight, r.flight[1:])]
-	r.held = append(r.held, first.slot)
-	r.token = first.token
-	return first.slot, true, nil
+	return at, true, nil
 }
 
 // Release takes back the value that has been held longest, if any.

@@ -86,6 +86,21 @@ func TestRing(t *testing.T) {
 				if _, ok, err := r.Next(canceled); ok || err == nil && at < c.end && r.Outcome() != Starved {
 					t.Fatal("a canceled context is ignored")
 				}
+			case 3:
+				i, flight := rapid.IntRange(0, 3).Draw(t, "peek"), r.InFlight()
+				got, ok, err := r.Peek(context.Background(), i)
+				switch {
+				case i >= flight:
+					if ok || err != nil {
+						t.Fatalf("value %d of %d: %v %v", i, flight, ok, err)
+					}
+				case c.fail[at+i] != nil:
+					if ok || !errors.Is(err, broken) || i > 0 && r.InFlight() != flight || i == 0 && r.InFlight() != 0 {
+						t.Fatalf("value %d: got %v, %v; %d of %d are in flight", at+i, ok, err, r.InFlight(), flight)
+					}
+				case !ok || err != nil || got.value != at+i || r.InFlight() != flight:
+					t.Fatalf("value %d: got %+v, %v, %v", at+i, got, ok, err)
+				}
 			case 2: // breaks from here on are seen when their values are started
 				r.Reset(at)
 				c.fail = map[int]error{rapid.IntRange(0, 20).Draw(t, "broken"): broken}

@@ -44,6 +44,7 @@ class Call:
 
     Attributes:
       op: the operation.
+      number: of the call. Calls count from 1.
       accepted: the side-car has accepted the save.
       released: the save no longer needs its arena.
       fds: descriptors that came with the result. Whoever takes one closes it.
@@ -56,7 +57,6 @@ class Call:
         "__weakref__",
         "_callbacks",
         "_hook",
-        "_number",
         "_on_event",
         "_outcome",
         "_owner",
@@ -64,6 +64,7 @@ class Call:
         "accepted",
         "cancel_on_interrupt",
         "fds",
+        "number",
         "op",
         "origin",
         "released",
@@ -86,7 +87,7 @@ class Call:
         self.cancel_on_interrupt = False
         self.origin: Callable[[], BaseException | None] | None = None
         self._owner = owner
-        self._number = number
+        self.number = number
         self._on_event = on_event
         self._hook = hook
         self._outcome: tuple[dict[str, Any], Failure | None] | None = None
@@ -153,7 +154,7 @@ class Call:
     def cancel(self) -> None:
         """Ask the side-car to end the call as soon as it can. The call still has a last word."""
         if self._outcome is None:
-            self._owner._send(_wire.CANCEL, {"id": self._number})
+            self._owner._send(_wire.CANCEL, {"id": self.number})
 
     def add_done_callback(self, function: Callable[[Call], None]) -> None:
         """Call `function(call)` after the call has ended.

@@ -114,6 +114,7 @@ class Connection:
         *,
         on_event: Callable[[dict[str, Any]], None] | None = None,
         hook: Hook | None = None,
+        opens_nothing: bool = False,
         **args: Any,
     ) -> Call:
         """Call an operation and return its Call.
@@ -123,12 +124,13 @@ class Connection:
           on_event: is called with each event of the call in a thread of the client.
           hook: is called as `hook(call, event)` with "accepted", "released" and "end" by
             whichever thread reads. It must not wait, and may be called twice for one event.
+          opens_nothing: no argument can be a URL.
           args: arguments of the operation. Arguments that are None are left out.
         """
         if self._failure is not None:
             raise self._failure()
         args = {key: value for key, value in args.items() if value is not None}
-        if self.variables is not None and _environment.opens_url(args):
+        if not opens_nothing and self.variables is not None and _environment.opens_url(args):
             self._send_variables(self.variables)
         number = next(self._numbers)
         try:

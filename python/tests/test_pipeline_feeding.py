@@ -1,12 +1,14 @@
-"""Feeding pipelines: where the side-car reads the arrays, and interrupts at each line."""
+"""Feeding pipelines: where the side-car reads the arrays. Interrupts at each line of a run."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy as np
+import pipeline_scenes
 import pytest
 
 import bivouac
@@ -37,13 +39,18 @@ def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
         method.__code__
         for method in (
             Running._call_sources,
+            Running._schedule,
             Remote.feed,
             Remote._feed_directly,
             Remote._feed_arena,
             Remote.was_fed,
             Remote.forget_feed,
-            Remote._settle,
+            Remote.take,
+            Remote.settle,
             Remote._run,
+            Remote._hook,
+            Remote._look,
+            Remote._take,
             Slots.take,
             Slots.freed,
         )
@@ -96,6 +103,45 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing(reading: str) -
             break
     assert came > 60, came
     assert not pipe._remote._link._calls
+
+
+def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(tmp_path: Path) -> None:
+    """The next batch is the one after the last that the program got, and so says the state."""
+    root = pipeline_scenes.files(tmp_path)
+
+    def graph(state: bytes | None = None) -> Any:
+        @bivouac.pipeline_def(
+            batch_size=2,
+            num_threads=1,
+            device_id=None,
+            seed=5,
+            enable_checkpointing=True,
+            checkpoint=state,
+        )
+        def made() -> Any:
+            data, label = fn.readers.file(
+                file_root=str(root), file_filters=["*.bin"], random_shuffle=True
+            )
+            return label, fn.random.uniform(shape=[9000]), data
+
+        return made()
+
+    plain, pipe = graph(), graph()
+    came = 0
+    for line in range(1, 1000):
+        interrupted, batch = run_interrupted(pipe, line)
+        want = pipeline_scenes.told(plain.run())
+        if interrupted:
+            came += 1
+            assert pipeline_scenes.told(graph(pipe.checkpoint()).run()) == want, line
+            batch = pipe.run()
+        assert pipeline_scenes.told(batch) == want, line
+        if not interrupted:
+            break
+    assert came > 60, came
+    assert pipe._remote.left() <= 3
+    for _ in range(5):
+        assert pipeline_scenes.told(pipe.run()) == pipeline_scenes.told(plain.run())
 
 
 def test_arrays_of_any_form_are_fed(reading: str) -> None:

@@ -387,7 +387,7 @@ class Reader:
         call = under_way
         call._until(lambda: call._outcome is not None, None)
         # No signal handler can run between these two lines.
-        self._taken = call._number
+        self._taken = call.number
         self._call = None
         try:
             value = call.result()
@@ -410,7 +410,7 @@ class Reader:
 
     def _hook(self, call: Call, event: str) -> None:
         """Keep a batch that came. It is the hook of its call."""
-        if event == "end" and call._number > self._taken:
+        if event == "end" and call.number > self._taken:
             self._call = call
 
     def _sent(self, session: Session) -> Call | None:

@@ -1,7 +1,11 @@
 """A pipeline in the side-car: calls, memory of its batches, and the data that it is fed.
 
 An interrupt loses no batch. A call that takes a batch goes on when its wait is interrupted, and the
-next one takes what it brings. So a batch is either in the program or still in the stream.
+next one takes what it brings. The stream moves behind a batch when a later call says that the
+program has it. So a batch is either in the program or still in the stream.
+
+When a batch is returned, the next one is asked for. It comes while the program works. A graph with
+external sources has none to give ahead: the program feeds it first.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import collections
 import functools
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,14 +60,19 @@ class Remote:
             self._calls = Calls(self._link, callbacks, callback_timeout)
             self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
+        self._ahead = graph is not None and not self.inputs  # the next batch can be asked for
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
         self.batches: int | None = value.get("length", {}).get("batches")  # of a definition
         self.consumer: str = value["consumer"]  # data of an iterator in the state
         self._slots = Slots()
         self._taken: dict[int, Any] = {}  # the memory of the batch that is being taken
-        self._ended: Call | None = None  # of pipeline.run, which was not looked at yet
-        self._ready: collections.deque[tuple[TensorListCPU, ...]] = collections.deque()
+        self._ended: collections.deque[Call] = collections.deque()  # calls of pipeline.run
+        self._seen = 0  # the newest of them that was looked at
+        self._asked_ahead = False  # the newest of them asks for a batch ahead
+        self._ready: collections.deque[_Taken] = collections.deque()
+        self._newest = 0  # number of the batch that came last
+        self._error: BaseException | None = None  # of a call that nobody has waited for
         self._failed = False
         self._reads = True  # the side-car can read the memory of this process, as far as is known
         self._feeding: _Feed | None = None  # the newest one
@@ -95,95 +104,139 @@ class Remote:
             )
 
     def call(self, op: str, **args: Any) -> dict[str, Any]:
-        """Make a call about this pipeline."""
+        """Make a call about this pipeline. It does not wait for a batch that is asked for ahead."""
         self._check()
-        self._settle()
-        return self._link.call(f"pipeline.{op}", pipeline=self._number, **args)
+        value = self._link.call(
+            f"pipeline.{op}", pipeline=self._number, taken=self._got(), **args
+        )
+        self._look()
+        return value
 
     # Batches.
 
     def schedule(self, batches: int) -> None:
-        """Begin batches."""
-        self._run(batches, False)
+        """Begin batches. Without external sources it does not wait, and the oldest one is taken."""
+        self.settle()
+        if self._ahead and not self._ready:
+            self._run(batches, take=True, ahead=True)
+        else:
+            self._run(batches, take=False)
+            self.settle()
 
     def take(self, schedule: int = 0) -> tuple[TensorListCPU, ...] | None:
         """Begin batches, and return the oldest one; None if none was begun.
 
         What an interrupted call has taken is returned first, also the end. Nothing is begun then.
         """
-        self._check()
-        self._settle()
+        self.settle()
+        running = schedule > 0
         if not self._ready and not self._over:
-            self._run(schedule, True)
+            self._run(schedule, take=True)
+            self.settle()
+            schedule = 0
+        elif self._ready and not self._ready[0].ahead:
+            running = False
         self._over = False
-        return self._ready.popleft() if self._ready else None
+        if not self._ready:
+            return None
+        if running and self._ahead and self.flight + schedule > 0:
+            self._run(schedule, take=True, ahead=True)
+        return self._ready.popleft().batch
 
     def left(self) -> int:
         """Return how many batches were begun and not returned."""
         self._check()
-        self._settle()
+        if self.flight == 0 and not self._ready:
+            self.settle()
         return self.flight + len(self._ready)
 
-    def _run(self, batches: int, take: bool) -> None:
-        """Make a call of pipeline.run, and keep what it takes."""
+    def _got(self) -> int:
+        """Return the number of the batch that the program got last."""
+        return self._ready[0].number - 1 if self._ready else self._newest
+
+    def settle(self) -> None:
+        """Wait for a call that is under way, and keep what it has taken.
+
+        Raises the error of a call that nobody has waited for.
+        """
         self._check()
-        self._settle()
+        under_way = self._link.call_with(self._hook)
+        if under_way is not None:
+            under_way.wait()
+        if self._feeding is not None:
+            under_way = self._link.call_with(self._feeding.hook)
+            if under_way is not None:
+                under_way.wait()
+        self._look()
+        if self._failed:
+            self._note(self._link.call("pipeline.progress", pipeline=self._number))
+            self._failed = False
+        if self._error is not None:
+            failure = self._error
+            self._error = None
+            raise failure
+
+    def _run(self, batches: int, take: bool, ahead: bool = False) -> None:
+        """Make a call of pipeline.run. `settle` waits for it."""
         self._close_dropped()
-        self._taken = {}
+        self._taken, self._asked_ahead = {}, ahead
         freed = self._slots.freed()
         try:
             self._link.start(
                 "pipeline.run",
                 hook=self._hook,
+                opens_nothing=True,
                 pipeline=self._number,
                 schedule=batches,
                 take=take,
+                ahead=ahead or None,
+                taken=self._got(),
                 freed=freed,
             )
         except BaseException:
-            if self._link.call_with(self._hook) is None and self._ended is None:
+            if self._link.call_with(self._hook) is None and not self._ended:
                 self._slots.unsent(freed)
             raise
-        self._settle()
 
     def _hook(self, call: Call, event: str) -> None:
-        """Keep a call of pipeline.run that has ended. It is its hook."""
+        """Keep a call of pipeline.run that has ended. It is its hook, and may be called twice."""
         if event == "end":
-            self._ended = call
+            self._ended.append(call)
 
-    def _settle(self) -> None:
-        """Wait for a call that an interrupt has left under way, and keep what it has taken."""
-        for hook in (self._hook, None if self._feeding is None else self._feeding.hook):
-            under_way = None if hook is None else self._link.call_with(hook)
-            if under_way is not None:
-                under_way.wait()
-        call = self._ended
-        if call is None:
-            if self._failed:
-                self._note(self._link.call("pipeline.progress", pipeline=self._number))
-                self._failed = False
-            return
+    def _look(self) -> None:
+        """Take what calls have brought that have ended."""
+        while self._ended:
+            call = self._ended[0]
+            if call.number > self._seen:
+                self._take(call)
+            if self._ended and self._ended[0] is call:
+                self._ended.popleft()
+
+    def _take(self, call: Call) -> None:
+        """Take what a call of pipeline.run has brought. After an interrupt it is called again."""
         failure = call.failure()
         if failure is not None:
-            # No signal handler can run between these two lines.
+            if type(failure) is not errors.Canceled:
+                self._error = failure if self._calls is None else self._calls.error(failure)
+            # An interrupt that came before all of the call was sent has cancelled it: it has taken
+            # nothing.
             self._failed = True
-            self._ended = None
-            if type(failure) is errors.Canceled:
-                # An interrupt came before all of the call was sent, so it was cancelled: it has
-                # taken nothing.
-                self._settle()
-                return
-            raise failure if self._calls is None else self._calls.error(failure)
+            self._seen = call.number
+            return
         value = call.value()
         self._note(value)
         if "slots" in value:
             memory = self._taken
             self._slots.take(call, value, memory)
             batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
-            self._ready.append(batch)
-        elif value.get("end"):
-            self._over = True
-        self._ended = None  # nor between the line before and this one
+            number = value["number"]
+            if not self._ready or self._ready[-1].number < number:
+                self._ready.append(_Taken(number, batch, self._asked_ahead))
+            self._newest = number
+            self._seen = call.number
+        else:
+            self._over = self._over or bool(value.get("end"))
+            self._seen = call.number
         self._taken = {}
 
     def _note(self, value: dict[str, Any]) -> None:
@@ -201,6 +254,7 @@ class Remote:
         value = self.call("restore", state=base64.b64encode(state).decode())
         self._ready.clear()
         self._over = False
+        self._error = None
         self.consumer = value["consumer"]
         self._note(value)
 
@@ -212,7 +266,7 @@ class Remote:
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""
         if self._pid == os.getpid() and self._link.alive():
-            self.call("close")
+            self._link.call("pipeline.close", pipeline=self._number)
             if self._calls is not None:
                 self._calls.close()
             del self._number
@@ -236,7 +290,7 @@ class Remote:
         output, copies, size = _fed(data)
         if isinstance(data, (list, tuple)) and data and isinstance(data[0], TensorCPU):
             layout = layout or data[0].layout() or None
-        self._settle()
+        self.settle()
         if not self._feed_directly(name, output, copies, size, layout, entry):
             self._feed_arena(name, output, copies, size, layout, entry)
 
@@ -245,7 +299,7 @@ class Remote:
         feed = self._feeding
         if feed is None or feed.entry is not entry:
             return False
-        self._settle()
+        self.settle()
         return feed.succeeded
 
     def forget_feed(self) -> None:
@@ -317,6 +371,14 @@ class Remote:
                 lease.release()
             raise
         call.result()
+
+
+class _Taken(NamedTuple):
+    """A batch that the side-car has handed out, and the program does not have."""
+
+    number: int
+    batch: tuple[TensorListCPU, ...]
+    ahead: bool  # it was asked for ahead
 
 
 class _Feed:

@@ -209,7 +209,7 @@ class Running(Turns):
 
         What an interrupted call has fed and not begun is begun first.
         """
-        remote.left()
+        remote.settle()
         batches = self._depth() if self._first_iter else 1
         while self._given - remote.begun < batches and not self._last_iter:
             try:
