@@ -100,12 +100,19 @@ func (p *process) follow(out io.Reader) {
 	p.code = p.cmd.ProcessState.ExitCode()
 }
 
+// output returns what the process has said so far.
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String()
+}
+
 var committed = regexp.MustCompile(`committed step (\d+)`)
 
 // until waits until a process has said that a step is committed.
 func (j *job) until(p *process, step int) {
 	j.Helper()
-	late := time.After(60 * time.Second)
+	late := time.After(3 * time.Minute)
 	for {
 		select {
 		case line, ok := <-p.lines:
@@ -119,7 +126,7 @@ func (j *job) until(p *process, step int) {
 				}
 			}
 		case <-late:
-			j.Fatalf("no step %d is committed:\n%s", step, p.said.String())
+			j.Fatalf("no step %d is committed:\n%s", step, p.output())
 		}
 	}
 }
@@ -134,7 +141,9 @@ func (j *job) end(all []*process, codes ...int) {
 		}()
 		select {
 		case <-p.ended:
-		case <-time.After(90 * time.Second):
+		case <-time.After(4 * time.Minute):
+			p.cmd.Process.Kill() //nolint:errcheck // it may have ended now
+			<-p.ended
 			j.Fatalf("rank %d does not end:\n%s%s", rank, p.said.String(), p.errs.String())
 		}
 		if want := codes[min(rank, len(codes)-1)]; p.code != want {
