@@ -29,6 +29,9 @@ MARK = "_bivouac_unconverted"
 
 _RUNTIME = "_bivouac"
 
+_REWRITTEN = "_bivouac_rewritten"
+"""The name of a function where it is compiled. Its own name there would hide a global one."""
+
 _left = {"super", "locals", "globals", "vars", "dir", "eval", "exec"}
 """Functions that look at the frame that calls them."""
 
@@ -43,6 +46,8 @@ _library = tuple(
     for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
 )
 _package = str(Path(bivouac.__file__).resolve().parent)
+_of_graphs = str(Path(_package, "auto_aug"))
+"""The part of this package whose functions have conditions that are nodes."""
 
 
 def converted(function: Any) -> Any:
@@ -112,7 +117,7 @@ def _is_of_program(function: types.FunctionType) -> bool:
         return False
     path = str(Path(name).resolve())
     if path.startswith(_package):
-        return False
+        return path.startswith(_of_graphs)
     return not path.startswith(_library) or "site-packages" in path
 
 
@@ -138,6 +143,7 @@ def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
     owner = parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
     _Function(definition, owner).rewrite()
     definition.decorator_list = []
+    definition.name = _REWRITTEN
     names = [*code.co_freevars, _RUNTIME]
     factory = ast.FunctionDef(
         name="factory",
@@ -149,7 +155,8 @@ def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
         factory.type_params = []
     module = ast.fix_missing_locations(ast.Module([factory], []))
     outer = compile(module, code.co_filename, "exec", dont_inherit=True)
-    made = _constant(_constant(outer, "factory"), definition.name)
+    made = _constant(_constant(outer, "factory"), _REWRITTEN)
+    made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     _note(made)
     return made
 
