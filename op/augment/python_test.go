@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
-
-	"maps"
 )
 
 var update = flag.Bool("update", false, "write the tables of the Python client anew")
@@ -19,6 +18,9 @@ var update = flag.Bool("update", false, "write the tables of the Python client a
 // this package, and compares them with its file; with -update it writes the file.
 func TestPythonTables(t *testing.T) {
 	path := filepath.Join("..", "..", "python", "bivouac", "auto_aug", "_tables.py")
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		t.Skip("the Python client is not here")
+	}
 	want := pythonTables()
 	if *update {
 		if err := os.WriteFile(path, want, 0o644); err != nil {

@@ -6,7 +6,9 @@ pipeline. `made` builds its pipeline.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +63,7 @@ def cases() -> dict[str, Case]:
     case("rand_augment", n=2, m=6, excluded=["equalize", "rotate"], max_translate_abs=[3, 9])
     case("rand_augment", n=1, m=6, excluded=NAMES[1:], fill_value=None)
     case("rand_augment", n=0, m=0)
-    case("rand_augment", n=1, m=0, num_magnitude_bins=1, seed=11, max_translate_rel=0.3, shape="own")
+    case("rand_augment", n=1, m=0, num_magnitude_bins=1, max_translate_rel=0.3, shape="own", seed=1)
     case("trivial_augment_wide")
     case("trivial_augment_wide", {"batch_size": 1}, seed=5, interp_type="INTERP_NN")
     case("trivial_augment_wide", num_magnitude_bins=3, shape="own", max_translate_rel=0.5)
@@ -153,7 +155,7 @@ def unsigned_policy(p: Any, auto_aug: Any) -> Callable[..., Any]:
 def own_augmentations(p: Any, auto_aug: Any) -> Callable[..., Any]:
     """Augmentations of the program: with a condition, with magnitudes in an array, with none."""
     fn, types = p.fn, p.types
-    augmentation = auto_aug.core.augmentation
+    augmentation: Callable[..., Callable[[Any], Any]] = auto_aug.core.augmentation
 
     @augmentation(mag_range=(0, 40), randomly_negate=True, mag_to_param=np.int32)
     def moved(data: Any, by: Any, scale: int = 1) -> Any:
@@ -192,7 +194,11 @@ def selected(p: Any, auto_aug: Any) -> Callable[..., Any]:
         data = a.shear_y(data, magnitude_bin=core.signed_bin(4, sign), num_magnitude_bins=9)
         index = fn.random.uniform(values=[0, 1, 2], dtype=types.INT32)
         data = core.select(
-            [a.rotate, a.posterize, a.invert], index, data, magnitude_bin=bins, num_magnitude_bins=10
+            [a.rotate, a.posterize, a.invert],
+            index,
+            data,
+            magnitude_bin=bins,
+            num_magnitude_bins=10,
         )
         return a.solarize(data, magnitude_bin=2, num_magnitude_bins=5)
 
@@ -202,3 +208,204 @@ def selected(p: Any, auto_aug: Any) -> Callable[..., Any]:
 CUSTOM: dict[str, Callable[[Any, Any], Callable[..., Any]]] = {
     f.__name__: f for f in (own_policy, unsigned_policy, own_augmentations, selected)
 }
+
+
+def results(p: Any, case: Case, runs: int = 2) -> tuple[str, str]:
+    """Return digests of the serialized pipeline of a case, and of what it computes."""
+    pipe = made(p, case)
+    graph = pipe.serialize()
+    pipe.build()
+    found = hashlib.sha256()
+    for _ in range(runs):
+        for output in pipe.run():
+            for i in range(len(output)):
+                sample = np.ascontiguousarray(output.at(i))
+                found.update(f"{sample.dtype} {sample.shape}".encode() + sample.tobytes())
+    return hashlib.sha256(graph).hexdigest(), found.hexdigest()
+
+
+def signatures(p: Any) -> dict[str, list[str]]:
+    """Return the names of arguments with their defaults, of each function and augmentation."""
+    made: dict[str, list[str]] = {}
+    for module, names in PUBLIC.items():
+        here = importlib.import_module(f"{p.__name__}.auto_aug.{module}")
+        for name in names:
+            value = getattr(here, name)
+            path = f"{module}.{name}"
+            settled = not isinstance(value, type) and hasattr(value, "op")
+            made[path] = arguments(value.op if settled else value)
+            if name == "_Augmentation":
+                made[f"{path}.augmentation"] = arguments(value.augmentation)
+                made[f"{path}.__call__"] = arguments(value.__call__)
+            if settled:
+                settings = (value.name, value.mag_range, value.randomly_negate, value.param_device)
+                made[path].append(repr(settings))
+    for call in ("get_rand_augment_suite", "get_rand_augment_non_monotonic_suite"):
+        made[f"suite of {call}"] = suite(p, "rand_augment", call)
+    made["suite of trivial"] = suite(p, "trivial_augment", "get_trivial_augment_wide_suite")
+    for call in PUBLIC["auto_augment"]:
+        if call.endswith("_policy"):
+            here = importlib.import_module(f"{p.__name__}.auto_aug.auto_augment")
+            policy = getattr(here, call)()
+            subs = [[(one.name, *rest) for one, *rest in sub] for sub in policy.sub_policies]
+            made[f"policy of {call}"] = [policy.name, *map(repr, subs), *policy.augmentations]
+    return made
+
+
+def suite(p: Any, module: str, call: str) -> list[str]:
+    """Return the names and magnitudes of a suite."""
+    here = importlib.import_module(f"{p.__name__}.auto_aug.{module}")
+    suites = [
+        *getattr(here, call)(),
+        *getattr(here, call)(True, max_translate_rel=(0.5, 0.25))[:2],
+        *getattr(here, call)(False, 17)[:2],
+    ]
+    return [repr((one.name, one.mag_range, one.randomly_negate)) for one in suites]
+
+
+def arguments(function: Any) -> list[str]:
+    """Return the names of arguments with their defaults. Functions and classes are "..."."""
+    found = []
+    for name, one in inspect.signature(function).parameters.items():
+        text = {"VAR_KEYWORD": "**", "VAR_POSITIONAL": "*", "KEYWORD_ONLY": "*, "}.get(
+            one.kind.name, ""
+        )
+        default = one.default
+        if default is not inspect.Parameter.empty:
+            name += "=..." if callable(default) else f"={default!r}"
+        found.append(text + name)
+    return found
+
+
+PUBLIC = {
+    "augmentations": [
+        "auto_contrast", "brightness", "color", "contrast", "equalize", "identity", "invert",
+        "poster_mask_uint8", "posterize", "rotate", "sharpness", "sharpness_kernel",
+        "sharpness_kernel_shifted", "shear_x", "shear_y", "shift_enhance_range", "solarize",
+        "solarize_add", "solarize_add_shift", "translate_x", "translate_x_no_shape", "translate_y",
+        "translate_y_no_shape", "warp_x_param", "warp_y_param",
+    ],
+    "auto_augment": [
+        "apply_auto_augment", "auto_augment", "auto_augment_image_net", "get_image_net_policy",
+        "get_reduced_cifar10_policy", "get_reduced_image_net_policy", "get_svhn_policy",
+    ],
+    "core": ["Policy", "_Augmentation", "augmentation", "select", "signed_bin"],
+    "rand_augment": [
+        "apply_rand_augment", "get_rand_augment_non_monotonic_suite", "get_rand_augment_suite",
+        "rand_augment",
+    ],
+    "trivial_augment": [
+        "apply_trivial_augment", "get_trivial_augment_wide_suite", "trivial_augment_wide",
+    ],
+}  # fmt: skip
+"""The names of each module. signed_bin and others of core are the only ones of that module."""
+
+
+def mistakes(p: Any, auto_aug: Any) -> dict[str, Callable[[Any], Any]]:
+    """Return wrong calls by name. Each takes a batch, and must raise."""
+    a, core = auto_aug.augmentations, auto_aug.core
+    rand, trivial, auto = auto_aug.rand_augment, auto_aug.trivial_augment, auto_aug.auto_augment
+
+    def function(data: Any, by: Any) -> Any:
+        return data * by
+
+    def demanding(data: Any, by: Any, needed: Any) -> Any:
+        return data * by * needed
+
+    def policy(*stages: Any, bins: Any = 3) -> Any:
+        return core.Policy("own", bins, [list(stages)])
+
+    one = core.augmentation(mag_range=(1, 2))(function)
+    ragged = one.augmentation(mag_to_param=lambda m: np.zeros(int(m)))
+    return {
+        "rand n": lambda d: rand.rand_augment(d, -1, 3),
+        "rand n float": lambda d: rand.rand_augment(d, 1.0, 3),
+        "rand m": lambda d: rand.rand_augment(d, 1, 31),
+        "rand m node": lambda d: rand.rand_augment(d, 1, p.fn.random.coin_flip()),
+        "rand bins": lambda d: rand.rand_augment(d, 1, 0, num_magnitude_bins=0),
+        "rand empty": lambda d: rand.apply_rand_augment([], d, 1, 0),
+        "rand excluded": lambda d: rand.rand_augment(d, 1, 0, excluded=["rotates"]),
+        "rand no warps": lambda d: rand.rand_augment(d, 1, 0, excluded=NAMES[:5]),
+        "rand unused": lambda d: rand.apply_rand_augment([a.invert], d, 1, 0, fill_value=3),
+        "rand no shape": lambda d: rand.apply_rand_augment([a.translate_x], d, 1, 0),
+        "rand rel": lambda d: rand.rand_augment(d, 1, 0, max_translate_rel=0.5),
+        "rand abs": lambda d: rand.rand_augment(d, 1, 0, shape=(3, 4), max_translate_abs=5),
+        "rand three": lambda d: rand.rand_augment(d, 1, 0, max_translate_abs=(1, 2, 3)),
+        "suite node": lambda d: rand.get_rand_augment_suite(d.shape()),
+        "trivial bins": lambda d: trivial.trivial_augment_wide(d, num_magnitude_bins=-1),
+        "trivial empty": lambda d: trivial.apply_trivial_augment([], d),
+        "trivial excluded": lambda d: trivial.trivial_augment_wide(d, excluded=["nothing"]),
+        "trivial unused": lambda d: trivial.apply_trivial_augment([a.invert], d, some=3),
+        "auto name": lambda d: auto.auto_augment(d, "imagenet"),
+        "auto name of another type": lambda d: auto.auto_augment(d, 3),
+        "auto shape": lambda d: auto.auto_augment(d, "reduced_image_net", shape=(3, 4)),
+        "auto abs": lambda d: auto.auto_augment(d, "reduced_image_net", max_translate_abs=4),
+        "auto rel": lambda d: auto.auto_augment(d, "svhn", max_translate_rel=0.4),
+        "auto empty": lambda d: auto.apply_auto_augment(core.Policy("own", 3, []), d),
+        "auto unused": lambda d: auto.apply_auto_augment(policy((one, 1, 0)), d, fill_value=3),
+        "policy bins": lambda d: policy(bins=0),
+        "policy bins float": lambda d: policy(bins=3.0),
+        "policy list": lambda d: core.Policy("own", 3, {}),
+        "policy sub": lambda d: core.Policy("own", 3, [3]),
+        "policy pair": lambda d: policy((one, 1)),
+        "policy function": lambda d: policy((function, 1, 0)),
+        "policy probability": lambda d: policy((one, 1.1, 0)),
+        "policy text": lambda d: policy((one, "1", 0)),
+        "policy no bin": lambda d: policy((one, 1, None)),
+        "policy bin": lambda d: policy((one, 1, 3)),
+        "policy unneeded bin": lambda d: policy((a.invert, 1, 3)),
+        "signed bin": lambda d: core.signed_bin(1.5),
+        "signed seed": lambda d: core.signed_bin(1, d, seed=4),
+        "signed shape": lambda d: core.signed_bin(1, d, shape=(2,)),
+        "decorated twice": lambda d: core.augmentation(one),
+        "decorated number": lambda d: core.augmentation(3),
+        "decorated small": lambda d: core.augmentation(lambda data: data),
+        "no bin": lambda d: one(d, num_magnitude_bins=3),
+        "no bins": lambda d: one(d, magnitude_bin=1),
+        "bin too large": lambda d: one(d, magnitude_bin=3, num_magnitude_bins=3),
+        "range": lambda d: one.augmentation(mag_range=(1, 2, 3))(
+            d, magnitude_bin=0, num_magnitude_bins=3
+        ),
+        "range number": lambda d: one.augmentation(mag_range=4)(
+            d, magnitude_bin=0, num_magnitude_bins=3
+        ),
+        "array": lambda d: one.augmentation(mag_range=np.zeros(4))(
+            d, magnitude_bin=0, num_magnitude_bins=3
+        ),
+        "ragged": lambda d: ragged(
+            d, magnitude_bin=p.fn.random.coin_flip(), num_magnitude_bins=2
+        ),
+        "node of a magnitude": lambda d: one.augmentation(mag_to_param=lambda m: [d])(
+            d, magnitude_bin=0, num_magnitude_bins=3
+        ),
+        "needed": lambda d: core.augmentation(demanding)(d),
+        "unknown setting": lambda d: one.augmentation(magnitudes=3),
+        "solarize_add": lambda d: a.solarize_add.augmentation((0, 200))(
+            d, magnitude_bin=2, num_magnitude_bins=3
+        ),
+        "select none": lambda d: core.select([], d, d),
+        "two batches": lambda d: a.invert(d, d),
+        "types": lambda d: rand.rand_augment(d, 1, 3, interp_type="linear"),
+    }
+
+
+def refused(p: Any) -> dict[str, str]:
+    """Make each mistake, and return the names of the errors, or "" for none."""
+    auto_aug = importlib.import_module(f"{p.__name__}.auto_aug")
+    for module in PUBLIC:
+        importlib.import_module(f"{p.__name__}.auto_aug.{module}")
+    found = {}
+    for name, mistake in mistakes(p, auto_aug).items():
+
+        def define(mistake: Callable[[Any], Any] = mistake) -> Any:
+            data = p.fn.external_source(name="x", dtype=p.types.UINT8, layout="HWC")
+            return mistake(data)
+
+        try:
+            p.pipeline_def(
+                enable_conditionals=True, batch_size=2, num_threads=1, device_id=None
+            )(define)().serialize()
+            found[name] = ""
+        except Exception as err:
+            found[name] = f"{type(err).__name__}: {err}"
+    return found

@@ -15,14 +15,16 @@ import sysconfig
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import bivouac
 from bivouac._pipeline import branches, liveness, returns
 from bivouac._pipeline.conditions import current
 from bivouac._pipeline.liveness import NONE, Loop, Names
 
-__all__ = ["MARK", "converted"]
+__all__ = ["MARK", "always", "converted"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 MARK = "_bivouac_unconverted"
 """The attribute of functions that stay as they are."""
@@ -68,6 +70,19 @@ def converted(function: Any) -> Any:
 def call(function: Any) -> Any:
     """Return the function that a rewritten function calls."""
     return function if current() is None else converted(function)
+
+
+def always(function: _F) -> _F:
+    """Make a function of this package one whose conditions may be nodes, whoever calls it.
+
+    A lambda and a function of another library are not rewritten, so their calls are not either.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return call(function)(*args, **kwargs)
+
+    return cast(_F, wrapper)
 
 
 class _Runtime:

@@ -59,7 +59,7 @@ def _augmentation(text: str) -> _Augmentation:
     if not rest:
         return one
     signed = "signed" in rest
-    to_param = one.mag_to_param
+    to_param: Any = one.mag_to_param
     if name in _enhancing:
         to_param = a.shift_enhance_range if signed else None
     elif name == "sharpness":
@@ -79,10 +79,11 @@ def _translations(
     """Return the translations along the width and along the height."""
     if not isinstance(use_shape, bool):
         raise WrongType(op=limits, subject="use_shape", want="True or False", got=repr(use_shape))
-    pixels, share = _tables.LIMITS[limits]
+    longest: float
+    longest, share = _tables.LIMITS[limits]
     given, other = max_translate_abs, max_translate_rel
     if use_shape:
-        given, other, pixels = other, given, share
+        given, other, longest = other, given, share
     if other is not None:
         takes, refuses = "max_translate_abs", "max_translate_rel"
         if use_shape:
@@ -94,7 +95,7 @@ def _translations(
             got=repr(other),
             remedy=f"give {takes}, or {'no shape' if use_shape else 'a shape'}",
         )
-    height, width = _pair(limits, pixels if given is None else given)
+    height, width = _pair(limits, longest if given is None else given)
     if use_shape:
         along = a.translate_x, a.translate_y
     else:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bivouac import fn, types
+from bivouac._pipeline import rewrite
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.refusals import nearest
 from bivouac.auto_aug import _suites
@@ -106,6 +107,7 @@ def auto_augment_image_net(
     )
 
 
+@rewrite.always
 def apply_auto_augment(
     policy: Policy, data: DataNode, seed: int | None = None, **kwargs: Any
 ) -> Any:
@@ -135,14 +137,13 @@ def apply_auto_augment(
     _suites.shaped(op, used, kwargs)
     for step in range(steps):
         if draws[step] < probabilities[step]:
-            data = select(
-                table.augmentations[step],
-                chosen[step],
-                data=data,
-                magnitude_bin=bins[step],
-                num_magnitude_bins=policy.num_magnitude_bins,
+            given = {
+                "data": data,
+                "magnitude_bin": bins[step],
+                "num_magnitude_bins": policy.num_magnitude_bins,
                 **kwargs,
-            )
+            }
+            data = select(table.augmentations[step], chosen[step], **given)
     return data
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bivouac import fn, types
+from bivouac._pipeline import rewrite
 from bivouac._pipeline.node import DataNode
 from bivouac.auto_aug import _suites
 from bivouac.auto_aug.core import _Augmentation, select, signed_bin
@@ -73,6 +74,7 @@ def rand_augment(
     )
 
 
+@rewrite.always
 def apply_rand_augment(
     augmentations: Sequence[_Augmentation],
     data: DataNode,
@@ -119,14 +121,13 @@ def apply_rand_augment(
     refuse_unused(augmentations, kwargs, op)
     _suites.shaped(op, augmentations, kwargs)
     for step in range(n):
-        data = select(
-            augmentations,
-            chosen if n == 1 else chosen[step],
-            data=data,
-            magnitude_bin=bins[step] if signed and n > 1 else bins,
-            num_magnitude_bins=num_magnitude_bins,
+        given = {
+            "data": data,
+            "magnitude_bin": bins[step] if signed and n > 1 else bins,
+            "num_magnitude_bins": num_magnitude_bins,
             **kwargs,
-        )
+        }
+        data = select(augmentations, chosen if n == 1 else chosen[step], **given)
     return data
 
 

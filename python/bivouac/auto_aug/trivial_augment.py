@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bivouac import fn, types
+from bivouac._pipeline import rewrite
 from bivouac._pipeline.node import DataNode
 from bivouac.auto_aug import _suites
 from bivouac.auto_aug.core import _Augmentation, select, signed_bin
@@ -59,6 +60,7 @@ def trivial_augment_wide(
     )
 
 
+@rewrite.always
 def apply_trivial_augment(
     augmentations: Sequence[_Augmentation],
     data: DataNode,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import typing as npt
 
 from bivouac import types
+from bivouac._pipeline import rewrite
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.refusals import WrongType
 from bivouac.auto_aug.core._signed import SignedMagnitudeBin, signed_bin
@@ -127,6 +128,7 @@ class Augmentation:
         changed = {k: v for k, v in given.items() if v is not _Kept}
         return (augmentation_cls or type(self))(self._op, **{**self._settings, **changed})
 
+    @rewrite.always
     def __call__(
         self,
         data: Any,
@@ -228,12 +230,14 @@ class Augmentation:
             else:
                 chosen = bin.signed_magnitude_idx
             both = np.array([m for one in magnitudes for m in (one, -one)])
-            return types.Constant(self._params(both), device=device)[chosen]
+            params = types.Constant(self._params(both), device=device)
+            return params[chosen]
         chosen = bin.bin if signed else bin
         if isinstance(chosen, int):
             self._check_bin(chosen, magnitudes)
             return types.Constant(self._one(magnitudes[chosen]), device=device)
-        return types.Constant(self._params(magnitudes), device=device)[chosen]
+        params = types.Constant(self._params(magnitudes), device=device)
+        return params[chosen]
 
     def _check_bin(self, bin: int, magnitudes: Any) -> None:
         if not -len(magnitudes) <= bin < len(magnitudes):

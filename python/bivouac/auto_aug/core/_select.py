@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bivouac._pipeline import rewrite
 from bivouac._pipeline.node import DataNode
 from bivouac.auto_aug.core._augmentation import Augmentation
 from bivouac.errors import Invalid
@@ -12,6 +13,7 @@ from bivouac.errors import Invalid
 __all__ = ["select"]
 
 
+@rewrite.always
 def select(
     ops: Sequence[Augmentation], selected_op_idx: DataNode, *op_args: Any, **op_kwargs: Any
 ) -> Any:
