@@ -53,6 +53,7 @@ __all__ = [
     "Preempted",
     "StreamPolicy",
     "__version__",
+    "auto_aug",
     "checkpoint",
     "dynamic",
     "errors",
@@ -72,6 +73,7 @@ __all__ = [
 ]
 
 _modules = {
+    "auto_aug",
     "checkpoint",
     "dynamic",
     "errors",
