@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bivouac import auto_aug as auto_aug
     from bivouac import checkpoint as checkpoint
     from bivouac import dynamic as dynamic
     from bivouac import errors as errors
