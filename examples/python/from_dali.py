@@ -65,6 +65,19 @@ def resnet_validate(fn, pipeline_def, types, folder):
     return validate()
 
 
+def augmented(fn, pipeline_def, rand_augment, folder):
+    # begin augmented
+    @pipeline_def(
+        batch_size=8, num_threads=2, device_id=None, seed=12, enable_conditionals=True
+    )
+    def augment():
+        jpegs, labels = fn.readers.file(file_root=folder, random_shuffle=True, name="Reader")
+        images = fn.resize(fn.decoders.image(jpegs), size=[64, 64])
+        return rand_augment.rand_augment(images, n=2, m=17), labels
+    # end
+    return augment()
+
+
 def ssd(fn, pipeline_def, types, folder, annotations, anchors):
     # begin ssd
     @pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=12)

@@ -28,6 +28,8 @@
 // probability and a bin:
 //
 //	"posterize 0.4 6; auto_contrast 0.4"
+//
+//go:generate go test -run TestPythonTables -update .
 package augment
 
 import (

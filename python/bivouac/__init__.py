@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bivouac import auto_aug as auto_aug
     from bivouac import checkpoint as checkpoint
     from bivouac import dynamic as dynamic
     from bivouac import errors as errors
@@ -53,6 +54,7 @@ __all__ = [
     "Preempted",
     "StreamPolicy",
     "__version__",
+    "auto_aug",
     "checkpoint",
     "dynamic",
     "errors",
@@ -72,6 +74,7 @@ __all__ = [
 ]
 
 _modules = {
+    "auto_aug",
     "checkpoint",
     "dynamic",
     "errors",

@@ -91,8 +91,13 @@ def scripts(tmp_path: Path) -> dict[str, Callable[[Any], Any]]:
         types = importlib.import_module(f"{m.__name__}.types")
         return importlib.import_module(f"{m.__name__}.fn"), m.pipeline_def, types
 
+    def augmented(m: Any) -> Any:
+        rand_augment = importlib.import_module(f"{m.__name__}.auto_aug.rand_augment")
+        return module.augmented(*of(m)[:2], rand_augment, folder)
+
     folder = str(places["pictures"])
     return {
+        "augmented": augmented,
         "resnet train": lambda m: module.resnet_train(*of(m), folder),
         "resnet validate": lambda m: module.resnet_validate(*of(m), folder),
         "ssd": lambda m: module.ssd(*of(m), str(places["boxes"]), str(annotations), ANCHORS),
@@ -101,7 +106,7 @@ def scripts(tmp_path: Path) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-NAMES = ("resnet train", "resnet validate", "ssd", "jasper", "video")
+NAMES = ("augmented", "resnet train", "resnet validate", "ssd", "jasper", "video")
 
 
 def batches(pipe: Any, number: int = 4) -> list[list[list[Any]]]:
@@ -123,6 +128,7 @@ def test_scripts_run(name: str, tmp_path: Path) -> None:
     made = batches(make(bivouac))
     first, again = made[0], batches(make(bivouac), 1)[0]
     shapes = {
+        "augmented": (8, (64, 64, 3)),
         "resnet train": (8, (3, 64, 64)),
         "resnet validate": (8, (3, 64, 64)),
         "ssd": (4, (3, 60, 60)),

@@ -45,6 +45,28 @@ def draw() -> Any:
     return fn.random.uniform(range=[0.0, 1.0])
 
 
+def halved(a: Any, times: int) -> Any:
+    if times == 0:
+        return a
+    if a > 0.5:
+        return halved(a * 0.5, times - 1)
+    else:
+        return halved(a, times - 1)
+
+
+@pytest.mark.usefixtures("sidecar")
+def test_a_function_that_calls_itself() -> None:
+    def three() -> Any:
+        a = draw()
+        return halved(a, 3), a
+
+    for got, drawn in zip(*define(three).run()):
+        want = np.float32(drawn)
+        for _ in range(3):
+            want = want * np.float32(0.5) if want > 0.5 else want
+        assert np.float32(got) == want
+
+
 def test_each_branch_needs_a_value() -> None:
     def missing() -> Any:
         a = draw()

@@ -238,8 +238,6 @@ def test_what_debug_mode_does_not_have() -> None:
     for method in ("serialize", "schedule_run", "share_outputs", "checkpoint", "reader_meta"):
         with pytest.raises(NotImplementedError, match="in debug mode: .*want run and feed_input"):
             getattr(pipe, method)()
-    with pytest.raises(NotImplementedError, match="enable_conditionals.*debug mode"):
-        pipeline_def(lambda: 1, debug=True, enable_conditionals=True, **SETTINGS)()
 
 
 def test_debug_is_an_argument_of_the_call() -> None:

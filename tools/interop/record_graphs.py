@@ -1,4 +1,4 @@
-"""Record the graphs of pipeline_graphs.py and pipeline_conditions.py of python/tests from DALI.
+"""Record pipeline_graphs.py, pipeline_conditions.py and pipeline_augment.py of python/tests from DALI.
 
 Usage: record_graphs.py
 
@@ -27,11 +27,18 @@ def main() -> None:
     import nvidia.dali as dali
     import nvidia.dali.math
     import nvidia.dali.tfrecord
+    import pipeline_augment
     import pipeline_conditions
     import pipeline_graphs
 
     record(pipeline_graphs.graphs(dali), "pipeline_graphs")
     record(pipeline_conditions.graphs(dali), "pipeline_conditions")
+    augmented = {
+        "results": {k: pipeline_augment.results(dali, v) for k, v in pipeline_augment.cases().items()},
+        "signatures": pipeline_augment.signatures(dali),
+        "refused": sorted(name for name, err in pipeline_augment.refused(dali).items() if err),
+    }
+    (TESTS / "pipeline_augment.json").write_text(json.dumps(augmented, indent=1) + "\n")
 
 
 def record(graphs: dict[str, bytes], name: str) -> None:

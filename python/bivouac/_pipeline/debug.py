@@ -6,6 +6,9 @@
 An operator at a place of the definition is a pipeline of the side-car with this operator alone. It
 is made in the first run and kept, so random operators and readers go on from run to run. As in DALI
 each operator has a seed of its own, drawn in the order of the calls.
+
+With `enable_conditionals` an operator in a branch computes for the samples of the branch. If there
+are none it does not compute, and what is empty is returned as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from bivouac._pipeline import callbacks, devices, message, settings
+from bivouac._pipeline import callbacks, conditions, devices, message, parts, settings
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.pipeline import Pipeline
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
@@ -74,7 +77,13 @@ class DataNodeDebug(DataNode):
         if self.device == device:
             return self
         devices.check("debug mode")
-        return DataNodeDebug(self._data, self.name, device, self.source, self.index or 0)
+        found = conditions.current()
+        one = self if found is None else found.enter(self)
+        assert isinstance(one, DataNodeDebug)
+        made = DataNodeDebug(one._data, one.name, device, one.source, one.index or 0)
+        if found is not None:
+            found.note(made)
+        return made
 
 
 @dataclasses.dataclass
@@ -83,7 +92,8 @@ class _Kept:
 
     args: list[bytes]
     inputs: list[TensorListCPU]
-    remote: Remote
+    seed: int | None
+    remote: Remote | None = None  # before the first samples
 
 
 @dataclasses.dataclass
@@ -100,9 +110,12 @@ class _KeptSource:
 class PipelineDebug(Pipeline):
     """A PipelineDebug runs its definition for each batch. `pipeline_def(debug=True)` makes it."""
 
-    def __init__(self, define: Callable[[], Any], **kwargs: Any) -> None:
+    def __init__(
+        self, define: Callable[[], Any], *, conditionals: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self._define = define
+        self._conditionals = conditionals
         seed = self._seed
         if seed is None:
             seed = int(np.random.randint(_MOST_SEED))
@@ -114,8 +127,11 @@ class PipelineDebug(Pipeline):
         self._number = -1  # of the newest call in this run
         self._promotions = 0  # constants among inputs in this run
         self._promoting = False
-        self._drawn = (-1, 0)  # the newest call with a seed, and its seed
+        self._calls: list[tuple[int, int | None]] = []  # under way: their numbers and seeds
+        self._call: tuple[int, int | None] = (-1, None)  # the newest that computed
+        self._uniform = True  # no call of the program has split a batch in this run
         self._size: int | None = None  # of the batch of this run
+        self._sized = ""  # the line that said so
 
     def __enter__(self) -> NoReturn:
         raise BrokenGraph(
@@ -142,11 +158,16 @@ class PipelineDebug(Pipeline):
         for name, data in pipeline_inputs.items():
             self.feed_input(name, data)
         self._number, self._promotions, self._size, self._op_ids = -1, 0, None, 0
+        self._calls, self._uniform = [], True
+        self._conditions = conditions.Conditions() if self._conditionals else None
         Pipeline.push_current(self)
         try:
             made = self._define()
+            if self._conditions is not None:
+                made = self._conditions.enter_all(made)
         finally:
             Pipeline.pop_current()
+            self._conditions = None
         self._complete = True
         outputs = made if isinstance(made, tuple) else () if made is None else (made,)
         return tuple(self._output(i, value) for i, value in enumerate(outputs))
@@ -211,20 +232,46 @@ class PipelineDebug(Pipeline):
 
     # Calls of operators.
 
-    def _key(self, what: str) -> tuple[Key, str]:
+    def _key(self, what: str, number: int) -> tuple[Key, str]:
         """Return the key of a call, and the line of the program that makes it."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
             frame = frame.f_back
         where = "".join(traceback.format_list(traceback.extract_stack(frame, 1)))
         place = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        return (*place, self._number, what), where
+        return (*place, number, what), where
 
     def _begin_call(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Begin a call, and return inputs in which batches are nodes."""
+        """Begin a call, and return inputs in which batches are nodes.
+
+        The seed of its operator is drawn first: the call may split its inputs, which are calls too.
+        """
         if not self._promoting:
             self._number += 1
-        return tuple(self._as_input(given) for given in inputs)
+            seed = None if self._complete else int(self._seeds.integers(_MOST_SEED))
+            self._calls.append((self._number, seed))
+        made = tuple(self._as_input(given) for given in inputs)
+        if self._conditions is not None:
+            for i, (given, node) in enumerate(zip(inputs, made)):
+                self._check_input(i, given, node)
+        return made
+
+    def _check_input(self, i: int, given: Any, node: Any) -> None:
+        """Raise an error for an input that conditions cannot split."""
+        if isinstance(node, list) and any(isinstance(x, DataNode) for x in node):
+            raise Invalid(
+                subject=f"input {i} in debug mode with conditionals",
+                want="a DataNodeDebug",
+                got="a list of several inputs",
+                remedy="call the operator for each of them",
+            )
+        if isinstance(node, DataNodeDebug) and not isinstance(given, DataNode):
+            raise Invalid(
+                subject=f"input {i} in debug mode with conditionals",
+                want="a DataNodeDebug, an output of an operator",
+                got=f"a {type(given).__name__}",
+                remedy="give it to the pipeline by fn.external_source",
+            )
 
     @contextlib.contextmanager
     def _promotion(self) -> Iterator[None]:
@@ -238,6 +285,8 @@ class PipelineDebug(Pipeline):
 
     def _called(self, instance: Instance, part: int) -> None:
         """Compute an operator. Its outputs have data then."""
+        if part == 0 and not self._promoting:
+            self._call = self._calls.pop()
         instance.outputs = self._evaluate(instance, part)
 
     def _as_input(self, given: Any) -> Any:
@@ -254,30 +303,57 @@ class PipelineDebug(Pipeline):
 
     def _evaluate(self, instance: Instance, part: int) -> list[DataNode]:
         """Compute an operator, and return its outputs."""
-        what = f"constant {self._promotions}" if self._promoting else instance.schema.name
-        key, where = self._key(f"{what} {part}")
+        number, seed = (self._number, None) if self._promoting else self._call
         name = instance.schema.name
+        what = f"constant {self._promotions}" if self._promoting else name
+        key, where = self._key(f"{what} {part}", number)
         inputs = [self._data(node, i, instance) for i, node in enumerate(instance.inputs)]
-        self._check_sizes(inputs, instance, where)
-        args = instance.args
         kept = self._kept.get(key)
-        encoded = [arg.encode() for arg in args]
+        encoded = [arg.encode() for arg in instance.args]
         if kept is None:
             if self._complete:
                 raise self._unexpected(name)
-            kept = _Kept(encoded, inputs, self._make(instance, args))
-            self._kept[key] = kept
-        self._check_same(kept, encoded, inputs, instance)
-        for i, data in enumerate(inputs):
-            kept.remote.feed(f"input {i}", data, data.layout() or None)
-        batch = kept.remote.take(1)
-        assert batch is not None
-        if self._size is None and batch:
+            kept = self._kept[key] = _Kept(encoded, inputs, seed)
+        if name == "_conditional.split":
+            self._uniform = self._uniform and b"_if_stmt" in b"".join(encoded)
+        batch = self._batch(kept, instance, encoded, inputs, where)
+        if self._size is None and batch and not (inputs and self._in_branch):
             self._size, self._sized = len(batch[0]), where
         return [
             DataNodeDebug(data, node.name, node.device, instance, i)
             for i, (data, node) in enumerate(zip(batch, instance.outputs))
         ]
+
+    @property
+    def _in_branch(self) -> bool:
+        return self._conditions is not None and self._conditions.depth > 0
+
+    def _batch(
+        self,
+        kept: _Kept,
+        instance: Instance,
+        encoded: list[bytes],
+        inputs: list[TensorListCPU],
+        where: str,
+    ) -> Sequence[TensorListCPU]:
+        """Return the outputs of an operator."""
+        name = instance.schema.name
+        if name == "_conditional.merge":
+            return [parts.merge(*inputs)]
+        self._check_sizes(inputs, instance, where)
+        if name == "_conditional.split":
+            return parts.split(*inputs)
+        if inputs and not any(len(data) for data in inputs):
+            return [inputs[0]] * len(instance.outputs)
+        if kept.remote is None:
+            kept.args, kept.inputs = encoded, inputs
+            kept.remote = self._make(instance, instance.args, kept.seed)
+        self._check_same(kept, encoded, inputs, instance)
+        for i, data in enumerate(inputs):
+            kept.remote.feed(f"input {i}", data, data.layout() or None)
+        batch = kept.remote.take(1)
+        assert batch is not None
+        return batch
 
     def _unexpected(self, name: str) -> BrokenGraph:
         return BrokenGraph(
@@ -296,14 +372,17 @@ class PipelineDebug(Pipeline):
         return node.get()
 
     def _check_sizes(self, inputs: Sequence[TensorListCPU], instance: Instance, where: str) -> None:
+        if not self._uniform:
+            return
+        size, sized = self._size, self._sized
+        if inputs and (size is None or self._in_branch):
+            size, sized = len(inputs[0]), where
         for i, data in enumerate(inputs):
-            if self._size is None:
-                self._size, self._sized = len(data), where
-            if len(data) != self._size:
+            if len(data) != size:
                 raise BrokenGraph(
                     f"Batch size must be uniform across an iteration. Input {i} for operator "
                     f"'{instance.schema.name}' has batch size = {len(data)}. Expected batch size = "
-                    f"{self._size} from:\n{self._sized}",
+                    f"{size} from:\n{sized}",
                     subject=instance.name,
                 )
 
@@ -336,10 +415,11 @@ class PipelineDebug(Pipeline):
                         subject=instance.name,
                     )
 
-    def _make(self, instance: Instance, args: list[message.Argument]) -> Remote:
+    def _make(
+        self, instance: Instance, args: list[message.Argument], seed: int | None
+    ) -> Remote:
         """Make the pipeline of an operator."""
         schema = instance.schema
-        seed = None if self._promoting else self._seed_of_call()
         takes = schema.random or schema.reader or "seed" in schema.params
         if takes and seed is not None and not any(arg.name == "seed" for arg in args):
             args = [*args, message.argument("seed", "int64", seed)]
@@ -388,18 +468,12 @@ class PipelineDebug(Pipeline):
             hold=1 << 16,
         )
 
-    def _seed_of_call(self) -> int:
-        """Return the seed of the newest call. Its instances share it."""
-        if self._drawn[0] != self._number:
-            self._drawn = self._number, int(self._seeds.integers(_MOST_SEED))
-        return self._drawn[1]
-
     # External sources.
 
     def external(self, instances: Sequence[Instance], group: Group | None) -> Any:
         """Return the data of external sources: a node, or a list of them."""
         self._number += 1
-        key, where = self._key("external_source")
+        key, where = self._key("external_source", self._number)
         kept = self._kept_sources.get(key)
         if kept is None:
             if self._complete:

@@ -15,19 +15,24 @@ import sysconfig
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import bivouac
 from bivouac._pipeline import branches, liveness, returns
 from bivouac._pipeline.conditions import current
 from bivouac._pipeline.liveness import NONE, Loop, Names
 
-__all__ = ["MARK", "converted"]
+__all__ = ["MARK", "always", "converted"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 MARK = "_bivouac_unconverted"
 """The attribute of functions that stay as they are."""
 
 _RUNTIME = "_bivouac"
+
+_REWRITTEN = "_bivouac_rewritten"
+"""The name of a function where it is compiled. Its own name there would hide a global one."""
 
 _left = {"super", "locals", "globals", "vars", "dir", "eval", "exec"}
 """Functions that look at the frame that calls them."""
@@ -43,6 +48,8 @@ _library = tuple(
     for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
 )
 _package = str(Path(bivouac.__file__).resolve().parent)
+_of_graphs = str(Path(_package, "auto_aug"))
+"""The part of this package whose functions have conditions that are nodes."""
 
 
 def converted(function: Any) -> Any:
@@ -63,6 +70,19 @@ def converted(function: Any) -> Any:
 def call(function: Any) -> Any:
     """Return the function that a rewritten function calls."""
     return function if current() is None else converted(function)
+
+
+def always(function: _F) -> _F:
+    """Make a function of this package one whose conditions may be nodes, whoever calls it.
+
+    A lambda and a function of another library are not rewritten, so their calls are not either.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return call(function)(*args, **kwargs)
+
+    return cast(_F, wrapper)
 
 
 class _Runtime:
@@ -112,7 +132,7 @@ def _is_of_program(function: types.FunctionType) -> bool:
         return False
     path = str(Path(name).resolve())
     if path.startswith(_package):
-        return False
+        return path.startswith(_of_graphs)
     return not path.startswith(_library) or "site-packages" in path
 
 
@@ -138,6 +158,7 @@ def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
     owner = parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
     _Function(definition, owner).rewrite()
     definition.decorator_list = []
+    definition.name = _REWRITTEN
     names = [*code.co_freevars, _RUNTIME]
     factory = ast.FunctionDef(
         name="factory",
@@ -149,7 +170,8 @@ def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
         factory.type_params = []
     module = ast.fix_missing_locations(ast.Module([factory], []))
     outer = compile(module, code.co_filename, "exec", dont_inherit=True)
-    made = _constant(_constant(outer, "factory"), definition.name)
+    made = _constant(_constant(outer, "factory"), _REWRITTEN)
+    made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     _note(made)
     return made
 

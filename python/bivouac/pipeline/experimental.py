@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from bivouac._pipeline import definition
+from bivouac._pipeline import definition, rewrite
 from bivouac._pipeline.debug import PipelineDebug
 from bivouac._pipeline.pipeline import Pipeline
-from bivouac.errors import Unsupported
 
 __all__ = ["pipeline_def"]
 
@@ -29,7 +28,8 @@ def pipeline_def(
       fn: the function.
       debug: run the function for each batch. Operators compute when they are called, and nodes have
         data: `node.get()`. The call of the function may have it too.
-      enable_conditionals: as for `bivouac.pipeline_def`. Debug mode does not have it.
+      enable_conditionals: as for `bivouac.pipeline_def`. In debug mode an operator in a branch
+        computes for the samples of the branch.
       pipeline_kwargs: settings of the pipeline.
     """
 
@@ -41,17 +41,12 @@ def pipeline_def(
         def create_pipeline(*args: Any, **kwargs: Any) -> Pipeline:
             if not kwargs.get("debug", debug):
                 return create(*args, **kwargs)
-            if kwargs.get("enable_conditionals", enable_conditionals):
-                raise Unsupported(
-                    op="pipeline_def",
-                    subject="enable_conditionals",
-                    want="False in debug mode",
-                    got="True",
-                    remedy="make the pipeline without debug",
-                )
+            conditional = kwargs.get("enable_conditionals", enable_conditionals)
             settings, given = definition.split(function, kwargs)
-            define = functools.partial(function, *args, **given)
-            return PipelineDebug(define, **{**pipeline_kwargs, **settings})
+            defines = rewrite.converted(function) if conditional else function
+            define = functools.partial(defines, *args, **given)
+            settings = {**pipeline_kwargs, **settings}
+            return PipelineDebug(define, conditionals=conditional, **settings)
 
         setattr(create_pipeline, "_is_pipeline_def", True)  # noqa: B010
         return create_pipeline

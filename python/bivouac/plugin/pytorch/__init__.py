@@ -6,7 +6,6 @@ to it any more, so a tensor never changes under its owner.
 
 from __future__ import annotations
 
-import enum
 import importlib
 from typing import Any
 
@@ -58,6 +57,26 @@ def feed_ndarray(
     del cuda_stream
     arr.copy_(to_torch_tensor(dali_tensor), non_blocking=non_blocking)
     return arr
+
+
+def _sparse(name: str, samples: list[np.ndarray[Any, Any]]) -> Any:
+    """Return the samples of a batch as one sparse tensor in coordinate format."""
+    torch: Any = importlib.import_module("torch")
+    if any(sample.ndim == 0 for sample in samples):
+        raise ValueError(f"iterator: {name}: SPARSE_COO_TAG: want samples with axes, got numbers")
+    inner = {sample.shape[1:] for sample in samples}
+    if len(inner) != 1:
+        raise ValueError(
+            f"iterator: {name}: SPARSE_COO_TAG: want samples that differ in their first axis only, "
+            f"got {sorted(inner)} for the other axes; use SPARSE_LIST_TAG"
+        )
+    rows = np.repeat(np.arange(len(samples)), [len(sample) for sample in samples])
+    columns = np.concatenate([np.arange(len(sample)) for sample in samples])
+    indices = torch.from_numpy(np.stack([rows, columns]))
+    values = torch.cat([_tensor(sample) for sample in samples])
+    if len(rows) == 0:  # torch cannot tell how many samples there are
+        return torch.sparse_coo_tensor(indices, values, (len(samples), 0, *inner.pop()))
+    return torch.sparse_coo_tensor(indices, values)
 
 
 class DALIGenericIterator(DaliBaseIterator):
@@ -139,20 +158,14 @@ class DALIRaggedIterator(DaliBaseIterator):
       pipelines: one pipeline or a list of them.
       output_map: a name for each output.
       output_types: DENSE_TAG gives one tensor, SPARSE_LIST_TAG a list with a tensor for each
-        sample. SPARSE_COO_TAG is not there. By default all are DENSE_TAG.
+        sample, and SPARSE_COO_TAG one sparse tensor in coordinate format. Its first index is the
+        sample, its second the place along the first axis. By default all are DENSE_TAG.
       arguments: see bivouac.plugin.base_iterator.
     """
 
-    class Tag(enum.Enum):
-        """The forms of an output."""
-
-        DENSE = "dense"
-        SPARSE_LIST = "sparse_list"
-        SPARSE_COO = "sparse_coo"
-
-    DENSE_TAG = Tag.DENSE
-    SPARSE_LIST_TAG = Tag.SPARSE_LIST
-    SPARSE_COO_TAG = Tag.SPARSE_COO
+    DENSE_TAG = "dense"
+    SPARSE_LIST_TAG = "sparse_list"
+    SPARSE_COO_TAG = "sparse_coo"
 
     def __init__(
         self,
@@ -177,9 +190,10 @@ class DALIRaggedIterator(DaliBaseIterator):
                 f"{len(types)}"
             )
         for tag in types:
-            if tag not in (self.DENSE_TAG, self.SPARSE_LIST_TAG):
-                raise NotImplementedError(
-                    f"iterator: output_types: want DENSE_TAG or SPARSE_LIST_TAG, got {tag}"
+            if tag not in (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG):
+                raise ValueError(
+                    "iterator: output_types: want DENSE_TAG, SPARSE_LIST_TAG or SPARSE_COO_TAG, "
+                    f"got {tag!r}"
                 )
         self._types = types
         super().__init__(
@@ -198,8 +212,10 @@ class DALIRaggedIterator(DaliBaseIterator):
         for batch in outputs:
             made: dict[str, Any] = {}
             for (name, out), tag in zip(named(self.output_map, batch).items(), self._types):
-                if tag is self.SPARSE_LIST_TAG:
+                if tag == self.SPARSE_LIST_TAG:
                     made[name] = [_tensor(view) for view in out.views()]
+                elif tag == self.SPARSE_COO_TAG:
+                    made[name] = _sparse(name, out.views())
                 else:
                     made[name] = _tensor(out.as_array())
             batches.append(made)
