@@ -62,6 +62,7 @@ func ops() map[string]func(*call) (reply, error) {
 		"arena.new":   arenaNew,
 		"arena.free":  arenaFree,
 		"arena.pull":  arenaPull,
+		"directory":   directory,
 		"environment": environment,
 
 		"save":             save,

@@ -18,7 +18,9 @@ import numpy as np
 from bivouac import _client, _dtypes, _pull, _rooms, errors
 from bivouac._arena import Copy, Lease
 from bivouac._call import Call
+from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls
+from bivouac._pipeline.refusals import MixedTypes, Unfed
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 from bivouac._slots import Slots
 
@@ -43,7 +45,8 @@ class Remote:
         self._pid = os.getpid()
         self._close_dropped()
         state = options.pop("state", None)
-        value = self._link.call(
+        value = ask(
+            self._link,
             "pipeline.open",
             graph=None if graph is None else base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
@@ -98,7 +101,7 @@ class Remote:
         """Make a call about this pipeline."""
         self._check()
         self._settle()
-        return self._link.call(f"pipeline.{op}", pipeline=self._number, **args)
+        return ask(self._link, f"pipeline.{op}", pipeline=self._number, **args)
 
     # Batches.
 
@@ -173,7 +176,7 @@ class Remote:
                 # taken nothing.
                 self._settle()
                 return
-            raise failure if self._calls is None else self._calls.error(failure)
+            raise _of_batch(failure if self._calls is None else self._calls.error(failure))
         value = call.value()
         self._note(value)
         if "slots" in value:
@@ -285,6 +288,8 @@ class Remote:
         except errors.IOError_:
             self._reads = False
             return False
+        except errors.BivouacError as err:
+            raise of_call(err) from None
         return True
 
     def _feed_arena(
@@ -316,7 +321,10 @@ class Remote:
             if lease is not None and self._link.call_with(feed.hook) is None:
                 lease.release()
             raise
-        call.result()
+        try:
+            call.result()
+        except errors.BivouacError as err:
+            raise of_call(err) from None
 
 
 class _Feed:
@@ -342,6 +350,15 @@ class _Feed:
             self._kept = None
 
 
+def _of_batch(failure: BaseException) -> BaseException:
+    """Return the error of a batch that failed as the errors that it is in DALI too."""
+    if not isinstance(failure, errors.BivouacError):
+        return failure
+    if failure.want == "a batch that was fed":
+        return Unfed(failure.text, **failure._fields())
+    return of_call(failure)
+
+
 def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
     """Return the description of a fed batch, the copies to an arena, and the size of the arena."""
     samples = isinstance(data, (list, tuple))
@@ -360,8 +377,11 @@ def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
     at = 0
     for i, array in enumerate(arrays):
         if array.dtype != dtype:
-            raise TypeError(
-                f"feed_input: want samples of one type, {dtype}; sample {i} has {array.dtype}"
+            raise MixedTypes(
+                op="feed_input",
+                subject=f"sample {i}",
+                want=f"samples of one type, {dtype}",
+                got=str(array.dtype),
             )
         places.append({"offset": at, "shape": list(array.shape)})
         if array.size:
