@@ -63,6 +63,7 @@ func ops() map[string]func(*call) (reply, error) {
 		"arena.new":   arenaNew,
 		"arena.free":  arenaFree,
 		"arena.pull":  arenaPull,
+		"directory":   directory,
 		"environment": environment,
 
 		"save":             save,

@@ -150,6 +150,31 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+func TestDirectory(t *testing.T) {
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chdir(before) }) //nolint:errcheck // it was there before
+	dir := t.TempDir()
+	c := servedWith(t, Options{own: true})
+	c.call("directory", object{"path": dir})
+	if got, err := os.Getwd(); got != dir {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []any{"", "relative", 5, nil} {
+		c.refused(errs.Invalid, "directory", object{"path": bad})
+	}
+	c.refused(errs.NotFound, "directory", object{"path": dir + "/none"})
+	f := served(t).refused(errs.Unsupported, "directory", object{"path": before})
+	if !strings.Contains(f.Remedy, "absolute") {
+		t.Errorf("%+v", f)
+	}
+	if got, err := os.Getwd(); got != dir {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // tierValue is what training.tiers returns.
 type tierValue struct {
 	Tiers []struct {

@@ -45,13 +45,14 @@ class Connection:
     """A Connection is a connection to a side-car. It belongs to the process that made it."""
 
     variables: dict[str, str] | None  # of buckets, as the side-car has them; None if it is shared
+    directory: str | None = None  # the working directory of a side-car that is not shared
 
     def __init__(self) -> None:
-        before = _environment.now()
+        before, directory = _environment.now(), _environment.directory()
         sock, self._process = _process.start()
         self._setup(sock)
         if self._process is not None:
-            self.variables = before
+            self.variables, self.directory = before, directory
         try:
             self._hello()
         except BaseException:
@@ -132,6 +133,8 @@ class Connection:
         args = {key: value for key, value in args.items() if value is not None}
         if not opens_nothing and self.variables is not None and _environment.opens_url(args):
             self._send_variables(self.variables)
+        if self.variables is not None and op in _environment.RELATIVE:
+            self._send_directory()
         number = next(self._numbers)
         try:
             data = _wire.encode(_wire.CALL, {"id": number, "op": op, "args": args})
@@ -162,6 +165,13 @@ class Connection:
         if after != before:
             self.call("environment", variables=_environment.changes(before, after))
             self.variables = after
+
+    def _send_directory(self) -> None:
+        """Tell the side-car that the working directory has changed."""
+        after = _environment.directory()
+        if after != self.directory and after is not None:
+            self.call("directory", path=after)
+            self.directory = after
 
     def call_with(self, hook: Hook) -> Call | None:
         """Return the call with a hook, unless it has ended."""

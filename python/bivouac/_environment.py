@@ -1,8 +1,10 @@
-"""The variables with the credentials of buckets, as the side-car has them.
+"""The variables with the credentials of buckets, and the working directory of the side-car.
 
 The side-car has the environment of the moment at which it started. A program may set variables
 after that: `os.environ["AWS_PROFILE"] = "training"`. So the client sends what has changed before
 each call that opens a URL. A side-car that several programs share keeps its own environment.
+
+So it is with the working directory: a relative path in a graph begins where the program is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from typing import Any
 
 from bivouac import _url
 
-__all__ = ["changes", "now", "opens_url"]
+__all__ = ["RELATIVE", "changes", "directory", "now", "opens_url"]
+
+RELATIVE = {"pipeline.open", "dynamic.reader", "dynamic.run"}
+"""The operations that take graphs, in which paths may be relative."""
 
 _PREFIXES = ("AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "GCE_")
 _NAMES = (
@@ -36,6 +41,15 @@ def now() -> dict[str, str]:
         for name, value in os.environ.items()
         if (name.startswith(_PREFIXES) or name in _NAMES) and _is_text(value)
     }
+
+
+def directory() -> str | None:
+    """Return the working directory, or None if it is gone or its name cannot travel."""
+    try:
+        path = os.getcwd()
+    except OSError:
+        return None
+    return path if _is_text(path) else None
 
 
 def _is_text(value: str) -> bool:

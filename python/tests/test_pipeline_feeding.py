@@ -188,3 +188,58 @@ def test_memory_that_cannot_be_read_goes_by_an_arena(monkeypatch: pytest.MonkeyP
     for i in range(5):
         assert (np.asarray(pipe.run()[0].as_array()) == i).all()
         assert not pipe._remote._reads
+
+
+@pytest.mark.parametrize(
+    ("depth", "calls", "made"),
+    [
+        # f feeds a batch, r runs, s schedules, o takes. DALI 2.4.0 delivers the same batches before
+        # the error, after which its pipeline ends.
+        (1, "r", ["unfed"]),
+        (1, "ffrrr", [0, 1, "unfed"]),
+        (2, "frr", [0, "unfed"]),
+        (2, "ffrr", [0, 1]),
+        (2, "fffrrr", [0, 1, 2]),
+        (2, "ffrrrfr", [0, 1, "unfed", 2]),
+        (2, "ffsosoo", [0, 1, "unfed"]),
+        (2, "so", ["unfed"]),
+        (2, "sofo", ["unfed", 0]),
+        (3, "fffrrrr", [0, 1, 2, "unfed"]),
+    ],
+)
+@pytest.mark.usefixtures("sidecar")
+def test_what_was_fed_comes_before_the_error(depth: int, calls: str, made: list[Any]) -> None:
+    @bivouac.pipeline_def(
+        batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=depth
+    )
+    def graph() -> Any:
+        return fn.external_source(name="in")
+
+    pipe, fed, got = graph(), 0, []
+    pipe.build()
+    for call in calls:
+        try:
+            if call == "f":
+                pipe.feed_input("in", np.full((2, 1), fed, np.int32))
+                fed += 1
+            elif call == "s":
+                pipe.schedule_run()
+            else:
+                batch = pipe.run() if call == "r" else pipe.share_outputs()
+                got.append(int(batch[0].at(0)[0]))
+        except IndexError as err:
+            assert isinstance(err, RuntimeError) and "node in" in str(err)
+            got.append("unfed")
+    assert got == made
+
+
+@pytest.mark.usefixtures("sidecar")
+def test_a_source_is_not_fed_as_well() -> None:
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def graph() -> Any:
+        return fn.external_source(source=lambda i: np.full((2, 1), i), name="in")
+
+    pipe = graph()
+    with pytest.raises(RuntimeError, match="'in'.*without a source"):
+        pipe.feed_input("in", np.zeros((2, 1)))
+    assert [int(pipe.run()[0].at(0)[0]) for _ in range(3)] == [0, 1, 2]

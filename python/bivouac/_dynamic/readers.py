@@ -13,9 +13,9 @@ from bivouac._dynamic import arrays, context, dtypes
 from bivouac._dynamic import device as _device
 from bivouac._dynamic import session as _session
 from bivouac._dynamic.batches import Batch
-from bivouac._dynamic.failures import of_call
 from bivouac._dynamic.session import Handle, Session
 from bivouac._dynamic.values import Tensor
+from bivouac._failures import of_call
 from bivouac._pipeline import arguments, asked, functions, message, schemas
 from bivouac._pipeline.refusals import BrokenGraph, WrongType, nearest
 from bivouac._pipeline.schemas import Schema

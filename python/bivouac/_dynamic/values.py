@@ -15,9 +15,9 @@ from bivouac._dynamic import device as _device
 from bivouac._dynamic import session as _session
 from bivouac._dynamic.device import Device
 from bivouac._dynamic.dtypes import DType
-from bivouac._dynamic.failures import of_call
 from bivouac._dynamic.operands import Operands
 from bivouac._dynamic.session import Fetched, Handle, Scope, Session
+from bivouac._failures import of_call
 from bivouac._pipeline.tensors import TensorCPU, _layout
 
 __all__ = ["Tensor", "as_tensor", "fetch", "owned", "tensor"]

@@ -10,7 +10,7 @@ from typing import Any
 from bivouac._pipeline import constants, features, message
 from bivouac._pipeline.enums import DALIDataType, DALIImageType, DALIInterpType
 from bivouac._pipeline.node import DataNode
-from bivouac._pipeline.refusals import UnknownArgument, WrongType, nearest
+from bivouac._pipeline.refusals import UnknownArgument, WrongType, WrongValue, nearest
 from bivouac._pipeline.schemas import Parameter, Schema
 
 __all__ = ["INTERNAL", "check_input", "encode", "resolve", "separate"]
@@ -150,16 +150,12 @@ def _encode(param: Parameter, operator: str, value: Any) -> message.Argument:
             raise TypeError("an empty list")
         return message.argument(param.name, kind, convert(_plain(value)))
     except (TypeError, ValueError, OverflowError) as err:
-        wrong = WrongType if isinstance(err, TypeError) else _WrongValue
+        wrong = WrongType if isinstance(err, TypeError) else WrongValue
         raise wrong(
             subject=f"argument {param.name} of {operator}",
             want=_words[param.type],
             got=_describe(value),
         ) from err
-
-
-class _WrongValue(WrongType, ValueError):
-    """A value of a type that can be right is wrong."""
 
 
 def _describe(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 from bivouac._pipeline import message
-from bivouac._pipeline.refusals import WrongType
+from bivouac._pipeline.refusals import BrokenGraph, WrongType
 
 __all__ = ["Feature", "FeatureType", "FixedLenFeature", "VarLenFeature", "encode"]
 
@@ -82,6 +82,8 @@ def encode(name: str, features: Any) -> message.Argument:
     """Return the argument of features."""
     many = features if isinstance(features, (list, tuple)) else [features]
     elements = []
+    if not many:
+        raise BrokenGraph(subject="features of a TFRecord", want="at least one feature", got="none")
     for i, feature in enumerate(many):
         if not isinstance(feature, Feature):
             raise WrongType(

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bivouac._failures import of_call
 from bivouac._pipeline import arguments, asked, constants, message, schemas
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.refusals import BrokenGraph, WrongType
@@ -50,8 +51,10 @@ class Operator:
         self.display = f"{module.replace('nvidia.dali', 'bivouac')}.{display}"
         self.device = device
         if device not in DEVICES:
-            raise Invalid(
-                subject=f"device of {self.display}", want=", ".join(DEVICES), got=repr(device)
+            raise of_call(
+                Invalid(
+                    subject=f"device of {self.display}", want=", ".join(DEVICES), got=repr(device)
+                )
             )
         self._fixed, self._fed = arguments.separate(kwargs)
         for name in self._fed:

@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 from bivouac import errors
 
-__all__ = ["BrokenGraph", "UnknownArgument", "WrongType", "nearest"]
+__all__ = [
+    "BrokenGraph",
+    "MixedTypes",
+    "Unfed",
+    "UnknownArgument",
+    "Unmet",
+    "WrongType",
+    "WrongValue",
+    "nearest",
+]
 
 
 class WrongType(errors.BivouacError, TypeError):
@@ -16,10 +25,26 @@ class WrongType(errors.BivouacError, TypeError):
     kind = "invalid"
 
 
+class WrongValue(WrongType, ValueError):
+    """A value of a type that can be right is wrong, or it is missing."""
+
+
+class MixedTypes(WrongType, RuntimeError):
+    """The samples of a batch have different types."""
+
+
 class UnknownArgument(errors.BivouacError, KeyError):
     """An operator does not have an argument of this name."""
 
     kind = "invalid"
+
+
+class Unfed(errors.Invalid, IndexError, RuntimeError):
+    """An external source was not fed. It is an IndexError or a RuntimeError of DALI's executors."""
+
+
+class Unmet(errors.Invalid, AssertionError):
+    """The pipelines do not have what an iterator needs. DALI asserts it."""
 
 
 class BrokenGraph(errors.BivouacError, RuntimeError):

@@ -22,7 +22,9 @@ import numpy as np
 from bivouac import _client, _dtypes, _pull, _rooms, errors
 from bivouac._arena import Copy, Lease
 from bivouac._call import Call
+from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls
+from bivouac._pipeline.refusals import MixedTypes, Unfed
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 from bivouac._slots import Slots
 
@@ -47,7 +49,8 @@ class Remote:
         self._pid = os.getpid()
         self._close_dropped()
         state = options.pop("state", None)
-        value = self._link.call(
+        value = ask(
+            self._link,
             "pipeline.open",
             graph=None if graph is None else base64.b64encode(graph).decode(),
             state=None if state is None else base64.b64encode(state).decode(),
@@ -106,9 +109,8 @@ class Remote:
     def call(self, op: str, **args: Any) -> dict[str, Any]:
         """Make a call about this pipeline. It does not wait for a batch that is asked for ahead."""
         self._check()
-        value = self._link.call(
-            f"pipeline.{op}", pipeline=self._number, taken=self._got(), **args
-        )
+        name, taken = f"pipeline.{op}", self._got()
+        value = ask(self._link, name, pipeline=self._number, taken=taken, **args)
         self._look()
         return value
 
@@ -217,7 +219,8 @@ class Remote:
         failure = call.failure()
         if failure is not None:
             if type(failure) is not errors.Canceled:
-                self._error = failure if self._calls is None else self._calls.error(failure)
+                own = failure if self._calls is None else self._calls.error(failure)
+                self._error = _of_batch(own)
             # An interrupt that came before all of the call was sent has cancelled it: it has taken
             # nothing.
             self._failed = True
@@ -339,6 +342,8 @@ class Remote:
         except errors.IOError_:
             self._reads = False
             return False
+        except errors.BivouacError as err:
+            raise of_call(err) from None
         return True
 
     def _feed_arena(
@@ -370,7 +375,10 @@ class Remote:
             if lease is not None and self._link.call_with(feed.hook) is None:
                 lease.release()
             raise
-        call.result()
+        try:
+            call.result()
+        except errors.BivouacError as err:
+            raise of_call(err) from None
 
 
 class _Taken(NamedTuple):
@@ -404,6 +412,15 @@ class _Feed:
             self._kept = None
 
 
+def _of_batch(failure: BaseException) -> BaseException:
+    """Return the error of a batch that failed as the errors that it is in DALI too."""
+    if not isinstance(failure, errors.BivouacError):
+        return failure
+    if failure.want == "a batch that was fed":
+        return Unfed(failure.text, **failure._fields())
+    return of_call(failure)
+
+
 def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
     """Return the description of a fed batch, the copies to an arena, and the size of the arena."""
     samples = isinstance(data, (list, tuple))
@@ -422,8 +439,11 @@ def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
     at = 0
     for i, array in enumerate(arrays):
         if array.dtype != dtype:
-            raise TypeError(
-                f"feed_input: want samples of one type, {dtype}; sample {i} has {array.dtype}"
+            raise MixedTypes(
+                op="feed_input",
+                subject=f"sample {i}",
+                want=f"samples of one type, {dtype}",
+                got=str(array.dtype),
             )
         places.append({"offset": at, "shape": list(array.shape)})
         if array.size:

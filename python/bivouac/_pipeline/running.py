@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import enum
 import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from bivouac import _client, errors
+from bivouac._failures import ask
 from bivouac._pipeline import callbacks, files
+from bivouac._pipeline.refusals import BrokenGraph, Unfed
 from bivouac._pipeline.remote import Remote
 from bivouac._pipeline.tensors import TensorListCPU
 from bivouac._pipeline.turns import Turns, in_turn
@@ -160,7 +163,8 @@ class Running(Turns):
     def _begin(self, remote: Remote) -> None:
         batches = self._schedule(remote)
         if batches:
-            remote.schedule(batches)
+            with contextlib.suppress(Unfed):  # `_next_batch` raises it in place of the batch
+                remote.schedule(batches)
         self._first_iter = False
 
     @in_turn
@@ -189,10 +193,20 @@ class Running(Turns):
         self._check_api_type(PipelineAPIType.SCHEDULED)
 
     def _next_batch(self, remote: Remote, schedule: int) -> Outputs:
-        """Begin batches and return the oldest one."""
+        """Begin batches and return the oldest one.
+
+        A batch that was not fed is an error in its place, after the batches before it.
+        """
         if schedule == 0 and remote.left() == 0:
-            raise StopIteration
-        batch = remote.take(schedule)
+            schedule = self._given - remote.begun  # batches that could not begin
+            if schedule <= 0:
+                raise StopIteration
+        try:
+            batch = remote.take(schedule)
+        except Unfed:
+            if remote.left() == 0:
+                raise
+            batch = remote.take()
         if batch is None:
             raise StopIteration
         return batch
@@ -302,7 +316,15 @@ class Running(Turns):
                 "feed_input: want the name of an external source or its DataNode, got "
                 f"{type(data_node).__name__}"
             )
-        self._opened().feed(name, data, layout)
+        remote = self._opened()
+        if any(name == instance.name for group in self._sources for instance in group.instances):
+            raise BrokenGraph(
+                op="feed_input",
+                subject=f"external source {name!r}",
+                want="one without a source",
+                got="one that a source feeds",
+            )
+        remote.feed(name, data, layout)
 
     @in_turn
     def input_feed_count(self, input_name: str) -> int:
@@ -356,7 +378,8 @@ class Running(Turns):
           use_colors: colour operators by what they do.
         """
         del show_ids
-        answer = _client.connection().call(
+        answer = ask(
+            _client.connection(),
             "pipeline.dot",
             graph=base64.b64encode(self._encoded()).decode(),
             tensors=bool(show_tensors),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bivouac._failures import of_call
 from bivouac._pipeline import message, settings
 from bivouac._pipeline.refusals import UnknownArgument, nearest
-from bivouac.errors import Corrupt, Invalid
+from bivouac.errors import BivouacError, Corrupt, Invalid
 
 __all__ = ["outputs", "override", "read"]
 
@@ -94,9 +95,11 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise _corrupt()
 
 
-def _corrupt() -> Corrupt:
-    return Corrupt(
-        op="deserialize", subject="the serialized pipeline", got="bytes that are not a pipeline"
+def _corrupt() -> BivouacError:
+    return of_call(
+        Corrupt(
+            op="deserialize", subject="the serialized pipeline", got="bytes that are not a pipeline"
+        )
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bivouac._pipeline.enums import DALIDataType
-from bivouac._pipeline.refusals import BrokenGraph, WrongType
+from bivouac._pipeline.refusals import BrokenGraph, WrongType, WrongValue
 from bivouac.errors import Invalid
 
 __all__ = ["Queues", "check_outputs", "declared", "executor_type", "number", "queues"]
@@ -61,7 +61,7 @@ def number(subject: str, value: Any, default: int | None = None, least: int | No
     if value is None and default is not None:
         return default
     if value is None:
-        raise Invalid(subject=subject, want="a value", got="none")
+        raise WrongValue(subject=subject, want="a value", got="none")
     try:
         found = value.__index__()
     except AttributeError:

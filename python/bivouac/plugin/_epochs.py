@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bivouac._pipeline.refusals import Unmet
+
 __all__ = ["EpochCount"]
 
 FILL, DROP, PARTIAL = 0, 1, 2
@@ -37,7 +39,7 @@ class EpochCount:
         for meta in metas:
             for name in ("epoch_size", "number_of_shards", "pad_last_batch", "stick_to_shard"):
                 if meta[name] != first[name]:
-                    raise ValueError(
+                    raise Unmet(
                         f"iterator: the readers of the pipelines differ in {name}: want "
                         f"{first[name]}, as in the first pipeline, got {meta[name]}"
                     )

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from bivouac._pipeline.refusals import Unmet
 from bivouac._pipeline.running import PipelineAPIType
 from bivouac._pipeline.tensors import TensorListCPU
 from bivouac.plugin._epochs import EpochCount
@@ -61,12 +62,12 @@ class DaliBaseIterator:
         prepare_first_batch: bool = True,
     ) -> None:
         if pipelines is None:
-            raise ValueError("iterator: want at least one pipeline, got None")
+            raise Unmet("iterator: want at least one pipeline, got None")
         self._pipes: list[Any] = (
             list(pipelines) if isinstance(pipelines, (list, tuple)) else [pipelines]
         )
         if not self._pipes:
-            raise ValueError("iterator: want at least one pipeline, got none")
+            raise Unmet("iterator: want at least one pipeline, got none")
         self._auto_reset = _choice(auto_reset)
         if fill_last_batch is not None:
             warnings.warn("fill_last_batch is an older name of last_batch_policy", stacklevel=3)
@@ -78,23 +79,23 @@ class DaliBaseIterator:
                 f"iterator: last_batch_policy: want a LastBatchPolicy, got {policy!r}"
             )
         if size == 0 or (size < 0 and size != -1):
-            raise ValueError(f"iterator: size: want -1, or more than 0, got {size}")
+            raise Unmet(f"iterator: size: want -1, or more than 0, got {size}")
         if reader_name and size != -1:
-            raise ValueError(
+            raise Unmet(
                 "iterator: want size or reader_name, got both; the reader tells the size"
             )
         if reader_name and last_batch_padded:
-            raise ValueError(
+            raise Unmet(
                 "iterator: want last_batch_padded or reader_name, got both; the reader tells it"
             )
         if not reader_name and size < 0 and len(self._pipes) > 1:
-            raise ValueError(
+            raise Unmet(
                 "iterator: want size or reader_name for several pipelines, got neither"
             )
         batch = self._pipes[0].max_batch_size
         for pipe in self._pipes:
             if pipe.max_batch_size != batch:
-                raise ValueError(
+                raise Unmet(
                     f"iterator: want pipelines of one batch size, {batch}, got "
                     f"{pipe.max_batch_size}"
                 )
@@ -188,7 +189,7 @@ class DaliBaseIterator:
             for batch in outputs:
                 for output in batch:
                     if len(output) != self.batch_size:
-                        raise RuntimeError(
+                        raise Unmet(
                             f"iterator: want full batches of {self.batch_size} samples, got "
                             f"{len(output)}; leave size and reader_name out for such pipelines"
                         )

@@ -1,12 +1,29 @@
-"""Errors of calls. Each is also a RuntimeError, as in DALI, next to what its kind is."""
+"""Errors of pipelines and of dynamic mode. Each is also a RuntimeError, as in DALI.
+
+DALI raises RuntimeError for nearly all that its operators refuse. So a program that handles it
+handles these errors too, next to what their kind is.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from bivouac import errors
 
-__all__ = ["of_call"]
+if TYPE_CHECKING:
+    from bivouac._client import Connection
+
+__all__ = ["ask", "of_call"]
 
 _classes: dict[type[errors.BivouacError], type[errors.BivouacError]] = {}
+
+
+def ask(link: Connection, op: str, /, **args: Any) -> dict[str, Any]:
+    """Make a call and return its value. Its error is a RuntimeError too."""
+    try:
+        return link.call(op, **args)
+    except errors.BivouacError as err:
+        raise of_call(err) from None
 
 
 def of_call(err: errors.BivouacError) -> errors.BivouacError:
