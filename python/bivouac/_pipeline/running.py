@@ -101,7 +101,8 @@ class Running(Turns):
         """Let the sources give the batches from the one on that is begun next."""
         self._epoch_idx, self._given = remote.resets, remote.begun
         self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
-        self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]]]] = {}
+        # By number of the source: a batch, and what of it was not fed, or None for the end.
+        self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]] | None]] = {}
 
     @in_turn
     def _opened(self) -> Remote:
@@ -231,7 +232,6 @@ class Running(Turns):
         Data that does not fit is dropped. At the end of one source, the others have given a batch
         too, which nobody gets.
         """
-        ended = False
         if self._pool is not None:
             self._pool.prefetch(self._epoch_idx, self._given)
         for number, group in enumerate(self._sources):
@@ -242,16 +242,15 @@ class Running(Turns):
                     data = self._pool.call(group, self._epoch_idx, self._given)
                 else:
                     data = group.call(self._epoch_idx, self._given, self._max_batch_size)
+                self._had[number] = self._given, list(zip(group.names, group.layouts, data))
             except StopIteration:
-                ended = True
-                continue
-            self._had[number] = self._given, list(zip(group.names, group.layouts, data))
-        if ended:
+                self._had[number] = self._given, None
+        if any(self._had.get(i, (0, ()))[1] is None for i in range(len(self._sources))):
             raise StopIteration
         for number, group in enumerate(self._sources):
             if self._fed[number] > self._given:
                 continue
-            entries = self._had[number][1]
+            entries = self._had[number][1] or []
             try:
                 while entries:
                     entry = entries[0]

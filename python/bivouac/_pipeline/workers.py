@@ -455,8 +455,7 @@ class Pool:
         self._wait(entry)
         for part in entry.parts:
             if part is _Stop:
-                source.again()
-                raise StopIteration
+                raise StopIteration  # as long as this batch is asked for
             if isinstance(part, Raised):
                 source.again()
                 raise failed(part, f"source of {group.instances[0].name}")
@@ -523,7 +522,7 @@ class Pool:
 
 
 def _close(engine: _Engine, pid: int) -> None:
-    """Have the thread end the workers. It never blocks in a collection, because it does not wait."""
+    """Have the thread end the workers. It does not wait: a collection must not block."""
     if os.getpid() == pid:
         engine.closing = True
         engine.bell.ring()
