@@ -10,6 +10,7 @@ A line has the median time of a batch and the ratio of DALI's to it.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import statistics
 import sys
@@ -24,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 
-from pipelines import modules, timed
+from pipelines import timed
 
 BATCH = 64
 _PACKED = zlib.compress(np.random.default_rng(1).integers(0, 9, (112, 112, 3), np.uint8).tobytes())
@@ -75,7 +76,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
-    packages = {"DALI": modules("nvidia.dali"), "Bivouac": modules("bivouac")}
+    packages = {}
+    for name, package in {"DALI": "nvidia.dali", "Bivouac": "bivouac"}.items():
+        packages[name] = importlib.import_module(package)
+        importlib.import_module(f"{package}.fn")
     lines = {
         "samples that sleep": sleeps,
         "samples that Python decodes": decodes,
@@ -85,7 +89,6 @@ def main() -> None:
     for title, source in lines.items():
         if args.only not in title:
             continue
-        # One after the other: workers are forked before the other package makes threads.
         pipes = {name: pipeline(m, source, args.workers) for name, m in packages.items()}
         takes = {name: timed(pipe.run) for name, pipe in pipes.items()}
         samples: dict[str, list[float]] = {name: [] for name in takes}

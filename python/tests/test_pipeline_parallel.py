@@ -60,7 +60,7 @@ def test_prefetch_changes_nothing(name: str) -> None:
         assert given.run(*known(name), **options) == RECORDED[name], options
 
 
-# Batches of these differ in DALI too. The iterable counts how often it is begun: in the trainer, and
+# Batches of these differ in DALI too. The iterable counts how often it is begun: in the trainer and
 # again in the worker. An iterator that goes on after its end is over for a worker.
 _OTHERS = {"iterable None", "iterable raise", "iterable quiet", "iterator None", "raises"}
 

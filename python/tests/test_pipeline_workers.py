@@ -181,6 +181,7 @@ def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
             workers._Source.wanted,
             workers._Source.fill,
             workers._Source._entry,
+            workers._Engine.ask,
             workers._Bell.ring,
             workers._Bell.clear,
         )

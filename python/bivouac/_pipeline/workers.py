@@ -309,6 +309,11 @@ class _Engine:
         self._under_way: dict[int, tuple[_Source, _Entry, int]] = {}  # by number of the task
         self._seq = 0
 
+    def ask(self) -> None:
+        """Wake the thread if it has not seen all that is wanted."""
+        if any(not entry.sent for source in self.sources for entry in source.entries):
+            self.bell.ring()
+
     def serve(self) -> None:
         """Send tasks and take results until the pool is closed. It is the thread."""
         team = self.team
@@ -444,7 +449,7 @@ class Pool:
         for source in self._sources.values():
             source.wanted(epoch, iteration)
             source.fill(source.depth)
-        self._engine.bell.ring()
+        self._engine.ask()
 
     def call(self, group: Group, epoch: int, iteration: int) -> list[Any]:
         """Return the data of a batch for each output that the graph needs, like `Group.call`."""
@@ -463,7 +468,7 @@ class Pool:
                 source.again(repeats=True)
                 raise self._lost(group, part)
         source.fill(source.depth + 1)
-        self._engine.bell.ring()
+        self._engine.ask()
         if group.batch:
             return group.arranged(entry.parts[0])
         return group.arranged([sample for part in entry.parts for sample in part])
@@ -489,7 +494,7 @@ class Pool:
     def _wait(self, entry: _Entry) -> None:
         """Wait until an entry is complete."""
         engine = self._engine
-        engine.bell.ring()
+        engine.ask()
         poll = select.poll()
         poll.register(engine.done.fd, select.POLLIN)
         while entry.left:
