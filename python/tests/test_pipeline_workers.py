@@ -85,6 +85,24 @@ def test_a_source_that_ends_its_process(tmp_path: Path) -> None:
     assert [first(pipe.run()) for _ in range(3)] == [2, 3, 4]
 
 
+class Fatal:
+    """A function that ends a worker that unpickles it."""
+
+    def __call__(self, i: int) -> Any:
+        return number(i)
+
+    def __reduce__(self) -> Any:
+        return os._exit, (5,)
+
+
+def test_a_worker_that_does_not_start() -> None:
+    pipe = pipeline(Fatal(), batch=True, py_start_method="spawn")
+    for _ in range(2):
+        with pytest.raises(workers.WorkerDied, match="status 5 before a call"):
+            pipe.run()
+    assert pipe._pool is None
+
+
 def numbers() -> Iterator[Any]:
     for i in range(40):
         yield number(i)
@@ -350,6 +368,25 @@ def test_no_worker_outlives_the_trainer(program: Any, end: str) -> None:
     pids = [int(pid) for pid in out.split()]
     assert len(pids) == 3 and not err, err
     assert eventually(lambda: not any(running(pid) for pid in pids))
+
+
+def test_workers_that_hang_end_with_the_pipeline(tmp_path: Path) -> None:
+    begun = [tmp_path / str(i) for i in range(3)]
+
+    def source(i: int) -> Any:
+        if i:
+            begun[i - 1].touch()
+            time.sleep(1000)
+        return number(i)
+
+    options = {"py_num_workers": 3, "prefetch_queue_depth": 3, "exec_pipelined": False}
+    pipe = pipeline(source, batch=True, **options)
+    assert first(pipe.run()) == 0
+    pids = pipe._pool.pids()
+    assert eventually(lambda: all(path.exists() for path in begun), 60)
+    del pipe
+    gc.collect()
+    assert eventually(lambda: not any(running(pid) for pid in pids), 60)
 
 
 def test_a_forked_child_has_no_part_in_it() -> None:

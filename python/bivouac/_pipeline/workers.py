@@ -14,6 +14,8 @@ import collections
 import multiprocessing
 import os
 import select
+import socket
+import sys
 import threading
 import time
 import warnings
@@ -32,6 +34,7 @@ from bivouac.torch._worker import DATA, END, READY
 __all__ = ["Pool", "SourceError", "WorkerDied"]
 
 _PAGE = 4096
+_GRACE = 1.0  # seconds that calls of sources have when the pipeline ends
 
 
 class SourceError(errors.BivouacError):
@@ -240,19 +243,18 @@ class _Team(Crew):
         member.deaths += 1
         self.called.pop(number, None)
         late = self.late.pop(number, None)
-        if not member.ready:
-            if member.deaths >= _TRIES:
-                self._dead = WorkerDied(
-                    op="Pipeline.start_py_workers",
-                    subject=f"worker process {pid}",
-                    got=_end_of(process),
-                    remedy="its messages are on the standard error",
-                )
-                return
         answered = len(member.inbox)
         tasks = list(member.tasks)[answered:]
+        if not member.ready or (not tasks and member.deaths >= _TRIES):
+            self._dead = WorkerDied(
+                op="Pipeline.start_py_workers",
+                subject=f"worker process {pid}",
+                got=f"it {_end_of(process)} before a call of a source",
+                remedy="look at what it has written to the standard error",
+            )
+            return
         timed_out = late is not None and bool(tasks) and tasks[0][0] == late
-        if member.ready and tasks and (timed_out or member.deaths >= _TRIES):
+        if tasks and (timed_out or member.deaths >= _TRIES):
             member.deaths = 0
             why = None if timed_out else f"worker process {pid} {_end_of(process)}"
             gone = self._failed([seq for seq, _, _ in tasks], why)
@@ -260,9 +262,24 @@ class _Team(Crew):
             member.tasks = collections.deque([*list(member.tasks)[:answered], *tasks])
         member.clear()  # what is in the inbox has the slots of the process that died
         self._start(member, member.spec)
-        member.passed = int(member.ready)
+        member.passed = 1
         for seq, index, want in tasks:
             self._send(member, (seq, index, want, False, []))
+
+    def close(self) -> None:
+        """End the workers. Those that are in a call for more than a second are killed."""
+        if os.getpid() == self._pid and not self._closed and not sys.is_finalizing():
+            deadline = time.monotonic() + _GRACE
+            for member in self._members:
+                if member.sock is not None:
+                    try:
+                        member.sock.shutdown(socket.SHUT_RDWR)
+                    except OSError:
+                        pass
+            for member in self._members:
+                if member.process is not None:
+                    _start.end(member.process, max(0.0, deadline - time.monotonic()))
+        super().close()
 
     def _fail(self, member: _Member, why: str) -> None:
         self._dead = WorkerDied(subject=f"worker process {member.pid}", got=why or "it has ended")
