@@ -14,6 +14,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bivouac._pipeline.sources import CALLABLE, GENERATOR, BatchInfo, SampleInfo
 from bivouac._pipeline.tensors import TensorListCPU, as_numpy
 from bivouac.torch import _start
@@ -237,6 +239,4 @@ def _arrays(value: Any) -> Any:
         return [_arrays(one) for one in value]
     if isinstance(value, TensorListCPU):
         return [_arrays(one) for one in value.views()]
-    import numpy as np
-
     return np.asarray(as_numpy(value))

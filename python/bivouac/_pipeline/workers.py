@@ -443,15 +443,12 @@ class Pool:
         engine = self._engine = _Engine(list(self._sources.values()), limit)
         sent = [_sent(source.group, method, pickler) for source in engine.sources]
         specs = [Spec(i, workers, sent, limit is not None) for i in range(workers)]
-        team = None
+        team = engine.team = _Team(context, specs, engine.fail)
         try:
-            team = engine.team = _Team.__new__(_Team)
-            team.__init__(context, specs, engine.fail)  # type: ignore[misc]
             team.begin()
             threading.Thread(target=engine.serve, name="bivouac-workers", daemon=True).start()
         except BaseException:
-            if team is not None and hasattr(team, "_members"):
-                team.close()
+            team.close()
             raise
         self.close = weakref.finalize(self, _close, engine, self._pid)
 
