@@ -80,6 +80,27 @@ def own_data():
     return arrays, elements, offsets
 
 
+def in_workers(paths):
+    # begin in workers
+    import numpy as np
+
+    from bivouac import fn, pipeline_def
+
+    def load(info):
+        if info.idx_in_epoch >= len(paths):
+            raise StopIteration
+        return np.load(paths[info.idx_in_epoch])
+
+    @pipeline_def(batch_size=4, num_threads=1, py_num_workers=2)
+    def loaded():
+        return fn.external_source(source=load, parallel=True, batch=False, prefetch_queue_depth=2)
+
+    pipe = loaded()
+    (batch,) = pipe.run()
+    # end
+    return pipe, batch
+
+
 def own_functions(files):
     # begin own functions
     import numpy as np

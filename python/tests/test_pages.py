@@ -88,6 +88,13 @@ def test_dali_pipelines(tmp_path: Path) -> None:
     arrays, elements, offsets = module.own_data()
     assert [a.shape for a in arrays] == [(i + 1, 2) for i in range(4)]
     assert offsets.tolist() == [0, 2, 6, 12, 20] and elements[-1] == 1.5
+    paths = [tmp_path / f"{i}.npy" for i in range(10)]
+    for i, path in enumerate(paths):
+        np.save(path, np.full(2, i))
+    loaded, batch = module.in_workers(paths)
+    assert [int(a[0]) for a in [*batch.views(), *loaded.run()[0].views()]] == list(range(8))
+    with pytest.raises(StopIteration):  # the last two are no batch
+        loaded.run()
     assert len(module.debug(str(tmp_path))) == 4
     borders, brightness, _ = module.own_functions(str(tmp_path))
     assert len(borders) == 8 and str(brightness.dtype).endswith("FLOAT64")

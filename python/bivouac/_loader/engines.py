@@ -189,5 +189,7 @@ class Piped:
 
     def close(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None and pipeline._pool is not None:
+            pipeline._pool.close()
         if pipeline is not None and pipeline._remote is not None:
             pipeline._remote.close()

@@ -227,6 +227,9 @@ class PipelineDebug(Pipeline):
     def _opened(self) -> NoReturn:
         self._encoded()
 
+    def start_py_workers(self) -> None:
+        """Do nothing: sources are called in the process of the pipeline."""
+
     def add_sink(self, edge: DataNode) -> None:
         """Do nothing: every operator that is called computes."""
 

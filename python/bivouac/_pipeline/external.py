@@ -285,7 +285,7 @@ def external_source(
       parallel: call the source in processes.
       no_copy: the data is not changed until its batch is delivered.
       prefetch_queue_depth: how many batches the processes make ahead.
-      bytes_per_sample_hint: memory for a sample of the processes.
+      bytes_per_sample_hint: has no effect: the memory of the processes grows.
       batch_info: the source takes a BatchInfo.
       kwargs: `preserve`.
     """

@@ -236,7 +236,9 @@ class Pipeline(Properties):
             graph.check_owner(ops, self)
         from bivouac._pipeline import sources
 
-        self._sources = sources.groups(ops)
+        groups = sources.groups(ops)
+        settings.check_workers(groups, self._py_num_workers)
+        self._sources = groups
         self._callbacks = graph.callbacks(ops)
         self._graph_outputs = nodes
         self._ops = ops
@@ -337,6 +339,7 @@ class Pipeline(Properties):
         self._on_cpu = devices.on_cpu()
         if self._needs_gpu():
             devices.check("the pipeline")
+        self.start_py_workers()
         self._open(data)
         self._built = True
 

@@ -19,6 +19,7 @@ from bivouac._pipeline.turns import Turns, in_turn
 
 if TYPE_CHECKING:
     from bivouac._pipeline.sources import Group
+    from bivouac._pipeline.workers import Pool
 
 __all__ = ["Running"]
 
@@ -49,11 +50,12 @@ class Running(Turns):
     """How many seconds a call of a function may take: one of `fn.python_function` and its kin.
 
     A batch whose call takes longer is an `errors.DeadlineExceeded` that names the function. None is
-    what the environment variable BIVOUAC_CALLBACK_TIMEOUT says, or no limit. Set it before the
-    first run.
+    what the environment variable BIVOUAC_CALLBACK_TIMEOUT says, or no limit. It is for calls of
+    sources with `parallel=True` too. Set it before the first run, or before `start_py_workers`.
     """
 
     _remote: Remote | None = None
+    _pool: Pool | None = None
     _first_iter = True
     _last_iter = False
     _given = 0  # batches of the epoch that the sources have given
@@ -66,6 +68,9 @@ class Running(Turns):
     _sources: list[Group]
     _callbacks: list[callbacks.Callback]
     _checkpoint: bytes | None
+    _py_num_workers: int
+    _py_start_method: str
+    _py_callback_pickler: Any
 
     def build(self) -> None:
         """Build the pipeline."""
@@ -99,7 +104,8 @@ class Running(Turns):
         """Let the sources give the batches from the one on that is begun next."""
         self._epoch_idx, self._given = remote.resets, remote.begun
         self._fed = dict.fromkeys(range(len(self._sources)), remote.begun)
-        self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]]]] = {}
+        # By number of the source: a batch, and what of it was not fed, or None for the end.
+        self._had: dict[int, tuple[int, list[tuple[str, str | None, Any]] | None]] = {}
 
     @in_turn
     def _opened(self) -> Remote:
@@ -237,16 +243,28 @@ class Running(Turns):
         """Have each source give the data of the next batch.
 
         What a source has given is kept until it was fed, so that an interrupt loses none of it.
-        Data that does not fit is dropped.
+        Data that does not fit is dropped. At the end of one source, the others have given a batch
+        too, which nobody gets.
         """
+        if self._pool is not None:
+            self._pool.prefetch(self._epoch_idx, self._given)
+        for number, group in enumerate(self._sources):
+            if self._fed[number] > self._given or self._had.get(number, (-1,))[0] == self._given:
+                continue
+            try:
+                if group.parallel and self._pool is not None:
+                    data = self._pool.call(group, self._epoch_idx, self._given)
+                else:
+                    data = group.call(self._epoch_idx, self._given, self._max_batch_size)
+                self._had[number] = self._given, list(zip(group.names, group.layouts, data))
+            except StopIteration:
+                self._had[number] = self._given, None
+        if any(self._had.get(i, (0, ()))[1] is None for i in range(len(self._sources))):
+            raise StopIteration
         for number, group in enumerate(self._sources):
             if self._fed[number] > self._given:
                 continue
-            of_batch, entries = self._had.get(number, (-1, []))
-            if of_batch != self._given:
-                data = group.call(self._epoch_idx, self._given, self._max_batch_size)
-                entries = list(zip(group.names, group.layouts, data))
-                self._had[number] = self._given, entries
+            entries = self._had[number][1] or []
             try:
                 while entries:
                     entry = entries[0]
@@ -255,6 +273,8 @@ class Running(Turns):
                     entries.pop(0)
             except (errors.BivouacError, TypeError, ValueError):
                 self._had.pop(number, None)  # wrong data: the source is asked again
+                if group.parallel and self._pool is not None:
+                    self._pool.again(group)
                 raise
             remote.forget_feed()
             self._fed[number] += 1
@@ -279,6 +299,8 @@ class Running(Turns):
         remote.restore(state)
         self._first_iter, self._last_iter = True, False
         self._begin_at(remote)
+        if self._pool is not None:
+            self._pool.again()
         for group in self._sources:
             group.reset()
 
@@ -387,12 +409,35 @@ class Running(Turns):
         )
         files.write(filename, answer["dot"].encode())
 
+    @in_turn
     def start_py_workers(self) -> None:
-        """Do nothing: sources are called in the process of the pipeline."""
+        """Start the processes that call sources with `parallel=True`. `build` does it too.
+
+        With `py_start_method="fork"` call it before the program makes threads or uses a GPU.
+        """
+        self._encoded()
+        parallel = [group for group in self._sources if group.parallel]
+        if self._pool is None and parallel:
+            from bivouac._pipeline import workers
+
+            self._pool = workers.Pool(
+                parallel,
+                workers=self._py_num_workers,
+                method=self._py_start_method,
+                pickler=self._py_callback_pickler,
+                batch_size=self._max_batch_size,
+                limit=callbacks.time_limit(self.callback_timeout),
+            )
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Return the memory shared with processes that call sources. There are none."""
-        return {"capacities": [], "per_sample_capacities": []}
+        """Return the memory that processes which call sources have for what they give.
+
+        "capacities" are the bytes of each piece of shared memory, "per_sample_capacities" the same
+        divided by the number of samples of a part.
+        """
+        if self._pool is None:
+            return {"capacities": [], "per_sample_capacities": []}
+        return self._pool.statistics()
 
     @in_turn
     def checkpoint(self, filename: str | None = None) -> bytes:

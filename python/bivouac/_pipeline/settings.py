@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bivouac._pipeline.enums import DALIDataType
 from bivouac._pipeline.refusals import BrokenGraph, WrongType, WrongValue
 from bivouac.errors import Invalid
 
-__all__ = ["Queues", "check_outputs", "declared", "executor_type", "number", "queues"]
+if TYPE_CHECKING:
+    from bivouac._pipeline.sources import Group
+
+__all__ = [
+    "Queues",
+    "check_outputs",
+    "check_workers",
+    "declared",
+    "executor_type",
+    "number",
+    "queues",
+]
 
 PIPELINED, ASYNC, SEPARATED, DYNAMIC = 1, 2, 4, 8
 AFFINITY = 1
@@ -93,6 +104,16 @@ def _check(subject: str, value: Any, kind: type) -> None:
     if value is not None and not isinstance(value, kind):
         raise WrongType(
             subject=subject, want=f"{kind.__name__}, a list of it, or None", got=repr(value)
+        )
+
+
+def check_workers(groups: Sequence[Group], number: Any) -> None:
+    """Raise an error unless there is a worker for the sources with `parallel=True`."""
+    if any(group.parallel for group in groups) and not (isinstance(number, int) and number > 0):
+        raise BrokenGraph(
+            subject="py_num_workers",
+            want="at least 1 for an external source with parallel=True",
+            got=repr(number),
         )
 
 

@@ -242,19 +242,26 @@ class Group:
         """
         function = self.source.function
         if self.batch:
-            given = function(*self._argument(epoch, iteration, batch_size, None))
-            if not self.several:
-                return [given]
-            self._check_outputs(given)
-            return [given[i] for i in self.used]
+            return self.arranged(function(*self._argument(epoch, iteration, batch_size, None)))
         samples = []
         for i in range(batch_size):
             samples.append(function(*self._argument(epoch, iteration, batch_size, i)))
+        return self.arranged(samples)
+
+    def arranged(self, given: Any) -> list[Any]:
+        """Return the data of a batch for each output that the graph needs.
+
+        Args:
+          given: what the source gave: a batch, or with `batch=False` a list of samples.
+        """
         if not self.several:
-            return [samples]
-        for sample in samples:
+            return [given]
+        if self.batch:
+            self._check_outputs(given)
+            return [given[i] for i in self.used]
+        for sample in given:
             self._check_outputs(sample)
-        return [[sample[i] for sample in samples] for i in self.used]
+        return [[sample[i] for sample in given] for i in self.used]
 
     def _argument(
         self, epoch: int, iteration: int, batch_size: int, index: int | None

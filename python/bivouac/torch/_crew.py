@@ -231,23 +231,36 @@ class Crew:
         while not ready():
             if self._dead is not None:
                 raise self._dead
-            poll = select.poll()
-            by_fd = {}
-            for member in self._members:
-                if member.sock is None:
-                    continue
-                by_fd[member.sock.fileno()] = member
-                out = select.POLLOUT if member.outgoing else 0
-                poll.register(member.sock, select.POLLIN | out)
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            events = poll.poll(None if left is None else left * 1000)
-            if not events and deadline is not None and time.monotonic() >= deadline:
+            if not self._turn(left) and deadline is not None and time.monotonic() >= deadline:
                 raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
-            for fd, event in events:
-                if event & select.POLLOUT:
-                    self._flush(by_fd[fd])
-                if event & ~select.POLLOUT:
-                    self._read(by_fd[fd])
+
+    def _turn(self, seconds: float | None, bell: int | None = None) -> bool:
+        """Read and write what can be read and written. Return False if nothing came in time.
+
+        Args:
+          seconds: how long to wait. None waits until something comes.
+          bell: a descriptor that ends the wait when it can be read.
+        """
+        poll = select.poll()
+        if bell is not None:
+            poll.register(bell, select.POLLIN)
+        by_fd = {}
+        for member in self._members:
+            if member.sock is None:
+                continue
+            by_fd[member.sock.fileno()] = member
+            out = select.POLLOUT if member.outgoing else 0
+            poll.register(member.sock, select.POLLIN | out)
+        events = poll.poll(None if seconds is None else seconds * 1000)
+        for fd, event in events:
+            if fd not in by_fd:
+                continue
+            if event & select.POLLOUT:
+                self._flush(by_fd[fd])
+            if event & ~select.POLLOUT:
+                self._read(by_fd[fd])
+        return bool(events)
 
     def _flush(self, member: _Member) -> None:
         """Send what waits."""
