@@ -46,7 +46,7 @@ def test_mistakes_are_errors_as_in_dali() -> None:
     for name, err in refused.items():
         kind = err.split(":")[0]
         if name not in ("unknown setting", "two batches"):
-            assert kind in ("Invalid", "WrongType", "_WrongValue"), f"{name}: {err}"
+            assert kind in ("Invalid", "WrongType", "WrongValue"), f"{name}: {err}"
     for name, says in {
         "rand excluded": r"did you mean 'rotate'\?",
         "rand no shape": "fn.peek_image_shape",
