@@ -22,7 +22,7 @@ def apply(name: str, *operands: Any) -> Any:
       name: the operation as the engine writes it: "add", "sqrt".
       operands: values, numbers, and arrays. At least one of them becomes an input.
     """
-    described: list[Any] = [name]
+    described: list[Any] = [name]  # tells the expression from others
     inputs: list[Any] = []
     size: int | None = None
     for operand in operands:
@@ -30,6 +30,8 @@ def apply(name: str, *operands: Any) -> Any:
         if kind is Tensor:
             described.append(None)
             inputs.append(operand)
+        elif kind in _CONSTANTS:
+            described.append((kind, calls._frozen(operand)))
         elif kind is Batch:
             described.append(None)
             inputs.append(operand)
@@ -39,14 +41,15 @@ def apply(name: str, *operands: Any) -> Any:
                 )
             size = operand._n
         else:
-            described.append(operand)
-    if not inputs or not all(type(x) in _CONSTANTS or x is None for x in described[1:]):
+            return _mixed(name, operands)
+    if not inputs:
         return _mixed(name, operands)
     session, scope = _session.current(), context.scope()
-    key = (*map(calls._frozen, described), *map(type, described))
+    key = tuple(described)
     found = session.operator(key)
     if found is None:
-        found = _operator(session, key, name, described[1:])
+        constants = [None if isinstance(x, (Tensor, Batch)) else x for x in operands]
+        found = _operator(session, key, name, constants)
     given = [value._in(session, scope) for value in inputs]
     return calls.invoke(session, scope, found, given, size)
 

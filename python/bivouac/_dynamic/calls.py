@@ -261,6 +261,10 @@ def invoke(
     ]  # fmt: skip
     if draw is not None:
         note.append(draw)
+    if outputs == 1 and batch_size is None and scope.mode != "sync":  # most calls
+        handle = Handle(session, first)
+        session.note(note, scope)
+        return Tensor._remote(handle, hint)
     made = [Handle(session, first + i) for i in range(outputs)]
     session.note(note, scope)
     results: list[Any]

@@ -7,10 +7,16 @@ from typing import Any
 __all__ = ["Operands"]
 
 
-def _apply(name: str, *operands: Any) -> Any:
-    from bivouac._dynamic import arithmetic
+_arithmetic: Any = None  # the module, which imports those that import this one
 
-    return arithmetic.apply(name, *operands)
+
+def _apply(name: str, *operands: Any) -> Any:
+    global _arithmetic
+    if _arithmetic is None:
+        from bivouac._dynamic import arithmetic
+
+        _arithmetic = arithmetic
+    return _arithmetic.apply(name, *operands)
 
 
 class Operands:

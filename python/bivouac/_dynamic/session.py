@@ -47,9 +47,7 @@ class Handle:
 
     def __del__(self) -> None:
         # It only appends, so that it never blocks in a collection.
-        session = getattr(self, "session", None)
-        if session is not None:
-            session.dropped.append(self.number)
+        self.session.dropped.append(self.number)
 
 
 class Scope(NamedTuple):
@@ -119,8 +117,9 @@ class Session:
     def number(self, count: int = 1) -> int:
         """Return the first of several numbers for values."""
         first = next(self._numbers)
-        for _ in range(count - 1):
+        while count > 1:
             next(self._numbers)
+            count -= 1
         return first
 
     def operator(self, key: Any) -> tuple[int, int] | None:
