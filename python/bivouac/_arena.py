@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from bivouac._call import Call
     from bivouac._client import Connection
 
-__all__ = ["Arena", "Arenas", "Copy", "Lease", "copy_all", "map_memory"]
+__all__ = ["Arena", "Arenas", "Copy", "Lease", "Layout", "copy_all", "map_memory"]
 
 _MOST = 2  # arenas that saves may hold at a time; a third save waits for one of them
 _LARGE = 32 << 20  # bytes from which several threads copy
+_ALIGN = 64  # of arrays in an arena
 
 Copy = tuple[int, "np.ndarray[Any, Any]", "np.dtype[Any]", "tuple[int, ...]"]
 """A copy to be made: offset, source, type in the arena, shape."""
@@ -32,6 +33,28 @@ def map_memory(fds: list[int], size: int) -> mmap.mmap:
     memory = mmap.mmap(fds[0], size, flags=flags)
     os.close(fds.pop())
     return memory
+
+
+class Layout:
+    """A Layout is where arrays go in an arena, one behind the other.
+
+    Attributes:
+      copies: what is copied.
+      size: bytes of the arena.
+    """
+
+    def __init__(self) -> None:
+        self.copies: list[Copy] = []
+        self.size = 0
+
+    def place(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Find a place for an array. Return its offset and shape, as calls have them."""
+        found = {"offset": self.size, "shape": list(array.shape)}
+        if array.size:
+            target = array.dtype.newbyteorder("<")
+            self.copies.append((self.size, array, target, array.shape))
+            self.size = (self.size + array.nbytes + _ALIGN - 1) & -_ALIGN
+        return found
 
 
 class Lease:

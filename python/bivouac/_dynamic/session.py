@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bivouac import _client, _dtypes, errors
-from bivouac._arena import Copy
+from bivouac._arena import Layout
 from bivouac._call import Call
 from bivouac._pipeline.tensors import TensorListCPU
 from bivouac._slots import Slots
@@ -33,7 +33,6 @@ _PAUSE = 2e-3  # seconds after which noted calls are sent with the next call
 _UNREAD = 256  # groups after which the program waits for the side-car
 _INLINE = 2048  # bytes of an array that travel within a group
 _OPERATORS = 4096  # operators with their constants that are remembered
-_ALIGN = 64
 
 
 class Handle:
@@ -328,15 +327,9 @@ class Session:
             return Handle(self, number)
         from bivouac.checkpoint import _engine
 
-        copies: list[Copy] = []
-        samples = []
-        at = 0
-        for array in arrays:
-            samples.append({"offset": at, "shape": list(array.shape)})
-            if array.size:
-                copies.append((at, array, target, array.shape))
-                at = (at + array.nbytes + _ALIGN - 1) & -_ALIGN
-        lease = _engine.arenas(self.link).filled(at, copies, [])
+        laid = Layout()
+        samples = [laid.place(array) for array in arrays]
+        lease = _engine.arenas(self.link).filled(laid.size, laid.copies, [])
         one: dict[str, Any] = {"samples": samples} if batch else samples[0]
         value = {"number": number, "batch": batch, "dtype": name, "layout": layout, **one}
         try:

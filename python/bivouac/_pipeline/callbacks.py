@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bivouac import _dtypes, _wire, errors
-from bivouac._arena import Copy, map_memory
+from bivouac._arena import Layout, map_memory
 from bivouac._pipeline.tensors import TensorListCPU
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ __all__ = ["Batch", "Callback", "CallbackError", "Calls", "time_limit"]
 Batch = list[list["np.ndarray[Any, Any]"]]
 """Arrays by number of the input or output, and by sample."""
 
-_ALIGN = 64
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "BIVOUAC_CALLBACK_TIMEOUT"
 
@@ -198,20 +197,13 @@ class Calls:
         """Copy the outputs of a call to the side-car."""
         from bivouac.checkpoint import _engine
 
-        copies: list[Copy] = []
+        laid = Layout()
         data = []
-        at = 0
         for arrays in outputs:
-            places = []
-            dtype = arrays[0].dtype
-            target = dtype.newbyteorder("<")
-            for array in arrays:
-                places.append({"offset": at, "shape": list(array.shape)})
-                if array.size:
-                    copies.append((at, array, target, array.shape))
-                    at = (at + array.nbytes + _ALIGN - 1) & -_ALIGN
-            data.append({"dtype": _dtypes.name_of(dtype), "samples": places})
-        lease = _engine.arenas(self._link).filled(at, copies, []) if at else None
+            places = [laid.place(array) for array in arrays]
+            data.append({"dtype": _dtypes.name_of(arrays[0].dtype), "samples": places})
+        arenas = _engine.arenas(self._link)
+        lease = arenas.filled(laid.size, laid.copies, []) if laid.size else None
         try:
             give = self._link.start(
                 "pipeline.give",

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bivouac import _client, _dtypes, _pull, _rooms, errors
-from bivouac._arena import Copy, Lease
+from bivouac._arena import Layout, Lease
 from bivouac._call import Call
 from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls
@@ -30,7 +30,6 @@ from bivouac._slots import Slots
 
 __all__ = ["Remote"]
 
-_ALIGN = 64
 
 
 class Remote:
@@ -290,12 +289,12 @@ class Remote:
         if isinstance(data, TensorListCPU):
             layout = layout or data.layout() or None
             data = data.views() if data._dense is None else data._dense
-        output, copies, size = _fed(data)
+        output, laid = _fed(data)
         if isinstance(data, (list, tuple)) and data and isinstance(data[0], TensorCPU):
             layout = layout or data[0].layout() or None
         self.settle()
-        if not self._feed_directly(name, output, copies, size, layout, entry):
-            self._feed_arena(name, output, copies, size, layout, entry)
+        if not self._feed_directly(name, output, laid, layout, entry):
+            self._feed_arena(name, output, laid, layout, entry)
 
     def was_fed(self, entry: Any) -> bool:
         """Report whether a feed with this entry has succeeded. It waits for one that goes on."""
@@ -313,20 +312,19 @@ class Remote:
         self,
         name: str,
         output: dict[str, Any],
-        copies: list[Copy],
-        size: int,
+        laid: Layout,
         layout: str | None,
         entry: Any,
     ) -> bool:
         """Have the side-car read the arrays where they lie. Return False if it cannot."""
-        memory = _rooms.argument(self._link) if size and self._reads else None
+        memory = _rooms.argument(self._link) if laid.size and self._reads else None
         if memory is None:
             return False
-        rounds = _pull.rounds(copies)
+        rounds = _pull.rounds(laid.copies)
         pieces, buffers = next(rounds)
         if next(rounds, None) is not None:
             return False  # too much for one call
-        self._feeding = feed = _Feed(entry, (copies, buffers), None)
+        self._feeding = feed = _Feed(entry, (laid, buffers), None)
         call = self._link.start(
             "pipeline.feed",
             hook=feed.hook,
@@ -334,7 +332,7 @@ class Remote:
             name=name,
             layout=layout,
             memory=memory,
-            data=[{**output, "bytes": size, "pieces": pieces}],
+            data=[{**output, "bytes": laid.size, "pieces": pieces}],
         )
         call.cancel_on_interrupt = True
         try:
@@ -350,8 +348,7 @@ class Remote:
         self,
         name: str,
         output: dict[str, Any],
-        copies: list[Copy],
-        size: int,
+        laid: Layout,
         layout: str | None,
         entry: Any,
     ) -> None:
@@ -359,7 +356,7 @@ class Remote:
         from bivouac.checkpoint import _engine
 
         arenas = _engine.arenas(self._link)
-        lease = arenas.filled(size, copies, []) if size else None
+        lease = arenas.filled(laid.size, laid.copies, []) if laid.size else None
         self._feeding = feed = _Feed(entry, None, lease)
         try:
             call = self._link.start(
@@ -421,8 +418,8 @@ def _of_batch(failure: BaseException) -> BaseException:
     return of_call(failure)
 
 
-def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
-    """Return the description of a fed batch, the copies to an arena, and the size of the arena."""
+def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
+    """Return the description of a fed batch, and where its arrays go in an arena."""
     samples = isinstance(data, (list, tuple))
     arrays = [as_numpy(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
@@ -433,10 +430,8 @@ def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
         raise TypeError(f"feed_input: want numbers or booleans, got {dtype}")
     if not samples and arrays[0].ndim == 0:
         raise ValueError("feed_input: want samples along a first axis, got a scalar")
-    target = dtype.newbyteorder("<")
-    copies: list[Copy] = []
+    laid = Layout()
     places: list[dict[str, Any]] = []
-    at = 0
     for i, array in enumerate(arrays):
         if array.dtype != dtype:
             raise MixedTypes(
@@ -445,10 +440,7 @@ def _fed(data: Any) -> tuple[dict[str, Any], list[Copy], int]:
                 want=f"samples of one type, {dtype}",
                 got=str(array.dtype),
             )
-        places.append({"offset": at, "shape": list(array.shape)})
-        if array.size:
-            copies.append((at, np.asarray(array), target, array.shape))
-            at = (at + array.nbytes + _ALIGN - 1) & -_ALIGN
+        places.append(laid.place(np.asarray(array)))
     if samples:
-        return {"dtype": name, "samples": places}, copies, at
-    return {"dtype": name, **places[0]}, copies, at
+        return {"dtype": name, "samples": places}, laid
+    return {"dtype": name, **places[0]}, laid
