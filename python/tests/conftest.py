@@ -19,6 +19,9 @@ from buckets import BUCKET, Server, running as running_server, variables
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
+# A shell starts background jobs with SIGINT ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def has_binary() -> bool:
     """Report whether there is a side-car to test with."""
