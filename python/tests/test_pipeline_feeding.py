@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -105,8 +106,14 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing(reading: str) -
     assert not pipe._remote._link._calls
 
 
-def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(tmp_path: Path) -> None:
-    """The next batch is the one after the last that the program got, and so says the state."""
+@pytest.mark.parametrize("pause", [0.0, 0.01])
+def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
+    tmp_path: Path, pause: float
+) -> None:
+    """The next batch is the one after the last that the program got, and so says the state.
+
+    In a pause a batch comes that was asked for ahead.
+    """
     root = pipeline_scenes.files(tmp_path)
 
     def graph(state: bytes | None = None) -> Any:
@@ -133,6 +140,7 @@ def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(tmp_path: Path) 
         want = pipeline_scenes.told(plain.run())
         if interrupted:
             came += 1
+            time.sleep(pause)
             assert pipeline_scenes.told(graph(pipe.checkpoint()).run()) == want, line
             batch = pipe.run()
         assert pipeline_scenes.told(batch) == want, line

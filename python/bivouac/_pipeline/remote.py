@@ -140,7 +140,8 @@ class Remote:
         self._over = False
         if not self._ready:
             return None
-        if running and self._ahead and self.flight + schedule > 0:
+        # After an interrupt right here, two are ready: then none is asked for.
+        if running and self._ahead and len(self._ready) == 1 and self.flight + schedule > 0:
             self._run(schedule, take=True, ahead=True)
         return self._ready.popleft().batch
 
