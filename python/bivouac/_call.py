@@ -132,9 +132,17 @@ class Call:
         return value
 
     def wait(self) -> None:
-        """Wait for the last word of the call. An interrupted wait leaves the call alone."""
-        if self._outcome is None:
-            self._owner._wait(lambda: self._outcome is not None, None, self._waiters)
+        """Wait for the last word of the call, and until its hook has it.
+
+        An interrupted wait leaves the call alone. An interrupt can come before the hook has the
+        word. Then the next wait brings it.
+        """
+        if not self._told():
+            self._owner._wait(self._told, None, self._waiters)
+
+    def _told(self) -> bool:
+        """Report whether the call has ended and its hook knows."""
+        return self._outcome is not None and self._hook is None
 
     def wait_accepted(self) -> None:
         """Wait until the side-car has accepted the save, or raise the error that it ended with."""

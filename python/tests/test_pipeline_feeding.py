@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from pathlib import Path
@@ -31,10 +32,11 @@ class Stop(Exception):
     """What the handler of a signal raises."""
 
 
-def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
-    """Run a pipeline with an interrupt before a line of the methods that feed and take.
+def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
+    """Run a pipeline, by the method `how`, with an interrupt.
 
-    Return whether it came, and the batch if it did not.
+    It comes before a line of the methods that feed and take, counted from 1. Return whether it
+    came, and the batch if it did not.
     """
     methods = {
         method.__code__
@@ -70,7 +72,7 @@ def run_interrupted(pipe: Any, line: int) -> tuple[bool, Any]:
 
     sys.settrace(trace)
     try:
-        return False, pipe.run()
+        return False, getattr(pipe, how)()
     except Stop:
         return True, None
     finally:
@@ -106,6 +108,27 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing(reading: str) -
     assert not pipe._remote._link._calls
 
 
+def ahead(root: Path, state: bytes | None = None, depth: int = 2) -> Any:
+    """Return a pipeline without external sources."""
+
+    @bivouac.pipeline_def(
+        batch_size=2,
+        num_threads=1,
+        device_id=None,
+        seed=5,
+        enable_checkpointing=True,
+        checkpoint=state,
+        prefetch_queue_depth=depth,
+    )
+    def made() -> Any:
+        data, label = fn.readers.file(
+            file_root=str(root), file_filters=["*.bin"], random_shuffle=True
+        )
+        return label, fn.random.uniform(shape=[9000]), data
+
+    return made()
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.01])
 def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
     tmp_path: Path, pause: float
@@ -115,25 +138,7 @@ def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
     In a pause a batch comes that was asked for ahead.
     """
     root = pipeline_scenes.files(tmp_path)
-
-    def graph(state: bytes | None = None) -> Any:
-        @bivouac.pipeline_def(
-            batch_size=2,
-            num_threads=1,
-            device_id=None,
-            seed=5,
-            enable_checkpointing=True,
-            checkpoint=state,
-        )
-        def made() -> Any:
-            data, label = fn.readers.file(
-                file_root=str(root), file_filters=["*.bin"], random_shuffle=True
-            )
-            return label, fn.random.uniform(shape=[9000]), data
-
-        return made()
-
-    plain, pipe = graph(), graph()
+    plain, pipe = ahead(root), ahead(root)
     came = 0
     for line in range(1, 1000):
         interrupted, batch = run_interrupted(pipe, line)
@@ -141,7 +146,7 @@ def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
         if interrupted:
             came += 1
             time.sleep(pause)
-            assert pipeline_scenes.told(graph(pipe.checkpoint()).run()) == want, line
+            assert pipeline_scenes.told(ahead(root, pipe.checkpoint()).run()) == want, line
             batch = pipe.run()
         assert pipeline_scenes.told(batch) == want, line
         if not interrupted:
@@ -150,6 +155,37 @@ def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
     assert pipe._remote.left() <= 3
     for _ in range(5):
         assert pipeline_scenes.told(pipe.run()) == pipeline_scenes.told(plain.run())
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_interrupts_anywhere(tmp_path: Path, scheduled: bool) -> None:
+    """Batches come in order, and a state leads to the one that comes next."""
+    root = pipeline_scenes.files(tmp_path)
+    plain = ahead(root)
+    want = [pipeline_scenes.told(plain.run()) for _ in range(80)]
+    never = 1 << 30
+    for seed in range(8):
+        rng = random.Random(seed)
+        pipe, number = ahead(root, depth=1 + seed % 4), 0
+        for _ in range(80):
+            if rng.random() < 0.15:
+                time.sleep(rng.random() * 0.004)
+            line = rng.randint(1, 110) if rng.random() < 0.5 else never
+            if scheduled and rng.random() < 0.5:
+                run_interrupted(pipe, line, "schedule_run")
+                continue
+            how = "share_outputs" if scheduled else "run"
+            try:
+                interrupted, batch = run_interrupted(pipe, line, how)
+            except StopIteration:
+                continue  # none was scheduled
+            if not interrupted:
+                assert pipeline_scenes.told(batch) == want[number], (seed, number)
+                number += 1
+            if rng.random() < 0.1:
+                batch = ahead(root, pipe.checkpoint()).run()
+                assert pipeline_scenes.told(batch) == want[number], (seed, number)
+        assert number > 10
 
 
 def test_arrays_of_any_form_are_fed(reading: str) -> None:
