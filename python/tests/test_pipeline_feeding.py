@@ -129,6 +129,19 @@ def ahead(root: Path, state: bytes | None = None, depth: int = 2) -> Any:
     return made()
 
 
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_as_many_are_in_the_making_as_were_asked_for(tmp_path: Path, depth: int) -> None:
+    pipe = ahead(pipeline_scenes.files(tmp_path), depth=depth)
+    for number in range(1, 20):
+        pipe.run()
+        if number % 3 == 0:
+            time.sleep(0.001)
+        if number % 2 == 0:  # it may stop the call that asks ahead
+            pipe.checkpoint()
+        in_flight = pipe._remote.call("progress")["begun"] - number
+        assert in_flight == (depth if depth > 1 else 0), number
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.01])
 def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
     tmp_path: Path, pause: float

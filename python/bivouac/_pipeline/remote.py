@@ -4,8 +4,8 @@ An interrupt loses no batch. A call that takes a batch goes on when its wait is 
 next one takes what it brings. The stream moves behind a batch when a later call says that the
 program has it. So a batch is either in the program or still in the stream.
 
-When a batch is returned, the next one is asked for. It comes while the program works. A graph with
-external sources has none to give ahead: the program feeds it first.
+When a batch is returned, the next one is asked for. It comes while the program works. A program
+that has a part in each batch, by external sources or `iter_setup`, does it first.
 """
 
 from __future__ import annotations
@@ -40,9 +40,13 @@ class Remote:
         graph: bytes | None = None,
         callbacks: Sequence[Callback] = (),
         callback_timeout: float | None = None,
+        ahead: bool = False,
         **options: Any,
     ) -> None:
-        """Open a serialized graph, or a `definition`."""
+        """Open a serialized graph, or a `definition`.
+
+        With `ahead`, batches of a graph without external sources are asked for ahead.
+        """
         self._calls: Calls | None = None
         self._link = _client.connection()
         self._pid = os.getpid()
@@ -62,7 +66,7 @@ class Remote:
             self._calls = Calls(self._link, callbacks, callback_timeout)
             self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
-        self._ahead = graph is not None and not self.inputs  # the next batch can be asked for
+        self._ahead = ahead and not self.inputs
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
         self.batches: int | None = value.get("length", {}).get("batches")  # of a definition
@@ -124,25 +128,27 @@ class Remote:
             self._run(batches, take=False)
             self.settle()
 
-    def take(self, schedule: int = 0) -> tuple[TensorListCPU, ...] | None:
+    def take(self, schedule: int = 0, depth: int = 1) -> tuple[TensorListCPU, ...] | None:
         """Begin batches, and return the oldest one; None if none was begun.
 
         What an interrupted call has taken is returned first, also the end. Nothing is begun then.
+
+        Args:
+          schedule: how many batches begin, unless one was asked for ahead.
+          depth: how many are to be in the making while the program works. From 2 on, the next one
+            is asked for if that can be.
         """
         self.settle()
-        running = schedule > 0
+        interrupted = bool(self._ready) and not self._ready[0].ahead
         if not self._ready and not self._over:
             self._run(schedule, take=True)
             self.settle()
-            schedule = 0
-        elif self._ready and not self._ready[0].ahead:
-            running = False
         self._over = False
         if not self._ready:
             return None
         # After an interrupt right here, two are ready: then none is asked for.
-        if running and self._ahead and len(self._ready) == 1 and self.flight + schedule > 0:
-            self._run(schedule, take=True, ahead=True)
+        if self._ahead and depth > 1 and not interrupted and len(self._ready) == 1:
+            self._run(max(0, depth - self.flight), take=True, ahead=True)
         return self._ready.popleft().batch
 
     def left(self) -> int:

@@ -90,6 +90,7 @@ class Running(Turns):
             graph,
             self._callbacks,
             limit,
+            ahead=type(self).iter_setup is Running.iter_setup,
             state=self._checkpoint,
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
@@ -154,7 +155,7 @@ class Running(Turns):
             for name, data in pipeline_inputs.items():
                 self.feed_input(name, data)
         self._check_api_type(PipelineAPIType.BASIC)
-        batch = self._next_batch(remote, self._schedule(remote))
+        batch = self._next_batch(remote, self._schedule(remote), self._depth())
         self._first_iter = False
         return batch
 
@@ -198,7 +199,7 @@ class Running(Turns):
         """Do nothing: the memory of a batch is free when nothing refers to it any more."""
         self._check_api_type(PipelineAPIType.SCHEDULED)
 
-    def _next_batch(self, remote: Remote, schedule: int) -> Outputs:
+    def _next_batch(self, remote: Remote, schedule: int, depth: int = 1) -> Outputs:
         """Begin batches and return the oldest one.
 
         A batch that was not fed is an error in its place, after the batches before it.
@@ -208,7 +209,7 @@ class Running(Turns):
             if schedule <= 0:
                 raise StopIteration
         try:
-            batch = remote.take(schedule)
+            batch = remote.take(schedule, depth)
         except Unfed:
             if remote.left() == 0:
                 raise
