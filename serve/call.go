@@ -184,7 +184,7 @@ func parseCall(body []byte) (*call, error) {
 
 // run answers the call.
 func (k *call) run() {
-	defer k.turn.leave()
+	defer func() { k.turn.leave() }()
 	defer k.stop()
 	r, err := k.do()
 	if err != nil {

@@ -89,3 +89,31 @@ func TestGiveWay(t *testing.T) {
 	}
 	stop()
 }
+
+// TestEarlyCalls: calls that came before their pipeline was open, and so have no place yet, are
+// carried out one at a time too.
+func TestEarlyCalls(t *testing.T) {
+	c := &connection{}
+	c.pipelines.add(&piped{engine: &definedEngine{}})
+	inside := 0 // the race detector sees two calls at once
+	op := withPipeline(noArguments, func(*call, *piped, struct{}) (reply, error) {
+		inside++
+		defer func() { inside-- }()
+		time.Sleep(time.Millisecond)
+		if inside != 1 {
+			t.Errorf("%d calls at once", inside)
+		}
+		return nothing(nil)
+	})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			k := &call{connection: c, ctx: t.Context(), args: newArgs([]byte(`{"pipeline":1}`)), op: "pipeline.progress"}
+			if _, err := op(k); err != nil {
+				t.Error(err)
+			}
+			k.turn.leave()
+		})
+	}
+	all.Wait()
+}

@@ -178,6 +178,9 @@ func withPipeline[A any](read func(*args) A, use func(*call, *piped, A) (reply, 
 		if err != nil {
 			return reply{}, err
 		}
+		if k.turn == nil { // it came before the pipeline was open
+			k.turn = p.lane.join()
+		}
 		if err := k.turn.wait(k.ctx); err != nil {
 			return reply{}, err
 		}
@@ -492,6 +495,9 @@ func pipelineClose(k *call) (reply, error) {
 	delete(k.pipelines.by, id)
 	k.pipelines.mu.Unlock()
 	p.functions.cancel() // the call that uses it may wait for a function
+	if k.turn == nil {
+		k.turn = p.lane.join()
+	}
 	if err := k.turn.wait(context.WithoutCancel(k.ctx)); err != nil {
 		return reply{}, err
 	}
