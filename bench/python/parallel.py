@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import statistics
 import sys
 import time
 import zlib
@@ -25,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 
-from pipelines import timed
+from pipelines import compare, timed
 
 BATCH = 64
 _PACKED = zlib.compress(np.random.default_rng(1).integers(0, 9, (112, 112, 3), np.uint8).tobytes())
@@ -91,16 +90,7 @@ def main() -> None:
             continue
         pipes = {name: pipeline(m, source, args.workers) for name, m in packages.items()}
         takes = {name: timed(pipe.run) for name, pipe in pipes.items()}
-        samples: dict[str, list[float]] = {name: [] for name in takes}
-        names = list(takes)
-        for number in range(args.rounds):
-            for name in names if number % 2 else reversed(names):
-                samples[name].append(takes[name](args.batches) / args.batches)
-        print(f"{title}, {args.workers} workers")
-        base = statistics.median(samples["DALI"])
-        for name in names:
-            median = statistics.median(samples[name])
-            print(f"  {name:15} {median * 1e6:10.0f} us a batch  {base / median:6.2f} of DALI")
+        compare(f"{title}, {args.workers} workers", takes, args.batches, args.rounds)
 
 
 if __name__ == "__main__":

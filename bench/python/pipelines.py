@@ -150,6 +150,22 @@ def timed(take: Callable[[], Any]) -> Callable[[int], float]:
     return run
 
 
+def compare(
+    title: str, contenders: dict[str, Callable[[int], float]], batches: int, rounds: int
+) -> None:
+    """Measure contenders in turns, and print the median time of a batch of each."""
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            samples[name].append(contenders[name](batches) / batches)
+    print(title)
+    base = statistics.median(samples["DALI"])
+    for name in names:
+        median = statistics.median(samples[name])
+        print(f"  {name:15} {median * 1e6:10.0f} us a batch  {base / median:6.2f} of DALI")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
@@ -192,16 +208,7 @@ def main() -> None:
         for title, (batches, contenders) in lines.items():
             if args.only not in title:
                 continue
-            samples: dict[str, list[float]] = {name: [] for name in contenders}
-            names = list(contenders)
-            for number in range(args.rounds):
-                for name in names[number % len(names) :] + names[: number % len(names)]:
-                    samples[name].append(contenders[name](batches) / batches)
-            print(title)
-            base = statistics.median(samples["DALI"])
-            for name in names:
-                median = statistics.median(samples[name])
-                print(f"  {name:15} {median * 1e6:10.0f} us a batch  {base / median:6.2f} of DALI")
+            compare(title, contenders, batches, args.rounds)
 
 
 if __name__ == "__main__":

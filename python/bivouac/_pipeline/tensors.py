@@ -322,6 +322,7 @@ class TensorListCPU:
         """Return the first n samples."""
         part = TensorListCPU.__new__(TensorListCPU)
         part._dtype, part._ndim, part._layout = self._dtype, self._ndim, self._layout
+        part._name = self._name
         part._shapes = self._shapes[:n]
         part._flat = part._offsets = None
         part._dense = None if self._dense is None else self._dense[:n]
