@@ -2,11 +2,10 @@ package pipeline_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -129,74 +128,102 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestFilled: samples that are written into the memory of the pipeline are the batch.
-func TestFilled(t *testing.T) {
-	p := start(t, pipeline.Options{BatchSize: 4, Prefetch: 1}, func(b *pipeline.Builder) []pipeline.Node {
-		return pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
-	})
-	random := rand.New(rand.NewPCG(1, 1))
-	feed := func(d *pipeline.Filled) error { return p.Feed("in", []pipeline.Data{d}, nil) }
-	for k := range 50 {
-		d := &pipeline.Filled{DType: tensor.Uint16, Layout: "W"}
-		var want [][]byte
-		for range 1 + random.IntN(4) {
-			n := random.IntN(40)
-			d.Bytes += 2 * random.IntN(9)
-			d.At, d.Shapes = append(d.At, d.Bytes), append(d.Shapes, tensor.Shape{n})
-			sample := make([]byte, 2*n)
-			for i := range sample {
-				sample[i] = byte(random.Uint32())
-			}
-			want = append(want, sample)
-			d.Bytes += 2 * n
-		}
-		d.Fill = func(memory []byte) error {
-			if len(memory) != d.Bytes {
-				t.Errorf("%d bytes of memory, want %d", len(memory), d.Bytes)
-			}
-			for i, at := range d.At {
-				copy(memory[at:], want[i])
-			}
-			return nil
-		}
-		if err := feed(d); err != nil {
-			t.Fatal(err)
-		}
-		b := next(t, p).Outputs[0]
-		if b.NumSamples() != len(want) || b.Layout != "W" || b.DType != tensor.Uint16 {
-			t.Fatalf("batch %d: %d samples of %v, layout %q", k, b.NumSamples(), b.DType, b.Layout)
-		}
-		for i := range want {
-			if got := b.Sample(i).Data; !bytes.Equal(got, want[i]) {
-				t.Fatalf("batch %d, sample %d: got %v, want %v", k, i, got, want[i])
-			}
-		}
-	}
-	one, fill := []tensor.Shape{{1}}, func([]byte) error { return nil }
-	for name, d := range map[string]*pipeline.Filled{
-		"nothing":          nil,
-		"no samples":       {DType: tensor.Uint16, Bytes: 2, Fill: fill},
-		"no function":      {DType: tensor.Uint16, Bytes: 2, Shapes: one, At: []int{0}},
-		"no place":         {DType: tensor.Uint16, Bytes: 2, Shapes: one, Fill: fill},
-		"too many places":  {DType: tensor.Uint16, Bytes: 2, Shapes: one, At: []int{0, 0}, Fill: fill},
-		"too few bytes":    {DType: tensor.Uint16, Bytes: 1, Shapes: one, At: []int{0}, Fill: fill},
-		"behind the end":   {DType: tensor.Uint16, Bytes: 4, Shapes: one, At: []int{4}, Fill: fill},
-		"before the start": {DType: tensor.Uint16, Bytes: 4, Shapes: one, At: []int{-2}, Fill: fill},
-		"between elements": {DType: tensor.Uint16, Bytes: 4, Shapes: one, At: []int{1}, Fill: fill},
-		"a negative size":  {DType: tensor.Uint16, Bytes: -1, Shapes: one, At: []int{0}, Fill: fill},
-		"another dtype":    {DType: tensor.Int8, Bytes: 1, Shapes: one, At: []int{0}, Fill: fill},
-		"a negative shape": {DType: tensor.Uint16, Bytes: 2, Shapes: []tensor.Shape{{-1}}, At: []int{0}, Fill: fill},
+// TestLentFeed: memory that is lent with a batch comes back once, with the bytes that it had, unless
+// it was given away with an output that is this batch. Other outputs and batches do not share it.
+func TestLentFeed(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		repeat   bool
+		prefetch int
+		outputs  func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node
+		passes   []bool // of each output: it lies in the memory that was lent
+	}{
+		{"one output", false, 1, func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node { return []pipeline.Node{x} }, []bool{true}},
+		{"no prefetch", false, pipeline.NoPrefetch, func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node { return []pipeline.Node{x} }, []bool{true}},
+		{"twice", false, 3, func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node { return []pipeline.Node{x, x} }, []bool{true, false}},
+		{"repeats", true, 2, func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node { return []pipeline.Node{x} }, []bool{false}},
+		{"used", false, 1, func(p *pipeline.Builder, x pipeline.Node) []pipeline.Node {
+			return []pipeline.Node{x.Sub(255)}
+		}, []bool{false}},
 	} {
-		if err := feed(d); !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Mismatch) {
-			t.Errorf("%s: got %v, want an error of kind invalid or mismatch", name, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			memory := &shelf{t: t, used: map[*byte]int{}}
+			o := pipeline.Options{BatchSize: 4, Prefetch: c.prefetch, Workers: 2, Memory: memory}
+			p := start(t, o, func(b *pipeline.Builder) []pipeline.Node {
+				return c.outputs(b, pipeline.ExternalSource(b, pipeline.Source{},
+					pipeline.SourceOptions{Name: "in", RepeatLast: c.repeat})[0])
+			})
+			random := rand.New(rand.NewPCG(1, 1))
+			back := map[*byte]int{} // how often each memory came back
+			var given [][]byte
+			feed := func() {
+				d := &tensor.Batch{DType: tensor.Uint8, NDim: 1, Layout: "W", Offsets: []int{random.IntN(3)}}
+				for range 1 + random.IntN(4) {
+					n := random.IntN(40)
+					d.Dims, d.Offsets = append(d.Dims, n), append(d.Offsets, d.Offsets[len(d.Offsets)-1]+n)
+				}
+				d.Data = make([]byte, d.Offsets[len(d.Offsets)-1]+1)
+				for i := range d.Data {
+					d.Data[i] = byte(random.Uint32())
+				}
+				at, copied := unsafe.SliceData(d.Data), bytes.Clone(d.Data)
+				release := func() {
+					if back[at]++; !bytes.Equal(d.Data, copied) {
+						t.Error("memory came back with other bytes")
+					}
+					clear(d.Data)
+				}
+				given = append(given, d.Data)
+				if err := p.Feed("in", []pipeline.Data{d}, &pipeline.FeedOptions{Release: release}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range max(0, c.prefetch) {
+				feed()
+			}
+			detached := map[*byte]bool{}
+			for k := range 50 {
+				if !c.repeat || k%3 == 0 {
+					feed()
+				}
+				b := next(t, p)
+				for i, out := range b.Outputs {
+					in := slices.IndexFunc(given, func(g []byte) bool { return inside(out.Data, g) })
+					if out.Offsets[len(out.Offsets)-1] == 0 {
+						continue
+					}
+					if in >= 0 != c.passes[i] {
+						t.Errorf("batch %d, output %d lies in the memory that was fed: %v, want %v", k, i, in >= 0, c.passes[i])
+					}
+					if random.IntN(2) == 0 {
+						data := b.Detach(i)
+						if in >= 0 {
+							detached[unsafe.SliceData(given[in])] = true
+							clear(data) // it is the caller's
+						} else {
+							memory.Free(data)
+						}
+					}
+				}
+			}
+			under := max(0, c.prefetch) + 2 // may be in use yet
+			for i, g := range given[:len(given)-under] {
+				at := unsafe.SliceData(g)
+				if want := map[bool]int{true: 0, false: 1}[detached[at]]; back[at] != want {
+					t.Errorf("memory %d came back %d times, want %d", i, back[at], want)
+				}
+			}
+			lent := tensor.Batch{DType: tensor.Int8, NDim: 1, Layout: "W", Offsets: []int{0, 1}, Dims: []int{1}, Data: []byte{1}}
+			err := p.Feed("in", []pipeline.Data{&lent}, &pipeline.FeedOptions{Release: func() { t.Error("released after an error") }})
+			if !errors.Is(err, errs.Mismatch) {
+				t.Errorf("got %v, want an error: the dtype differs", err)
+			}
+		})
 	}
-	broken := &pipeline.Filled{DType: tensor.Uint16, Bytes: 2, Shapes: one, At: []int{0}, Layout: "W",
-		Fill: func([]byte) error { return io.ErrUnexpectedEOF }}
-	if err := feed(broken); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("got %v, want the error of Fill", err)
-	}
-	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Invalid) {
-		t.Errorf("got %v, want an error: nothing was fed", err)
-	}
+}
+
+// inside reports whether b lies in memory.
+func inside(b, memory []byte) bool {
+	at, from := uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	return at >= from && at < from+uintptr(len(memory))
 }

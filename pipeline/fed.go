@@ -19,6 +19,12 @@ type feeding struct {
 type FeedOptions struct {
 	Layout string // of the samples; by default the layout of the data, or the declared one
 	NoCopy bool   // uses the data in place; it must not change until its batch is released
+
+	// Release lends the memory of the data to the pipeline, which uses it in place. The pipeline
+	// calls it once, when it does not need the memory any more: in a later call of a method, or in
+	// Feed itself. Then others may have the memory. It is not called if Feed fails, if the memory was
+	// given away by Batch.Detach, and for what a pipeline still has when it is closed.
+	Release func()
 }
 
 // Feed queues a batch for the external source called name: one Data for each of its outputs. The
@@ -50,13 +56,14 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	}
 	f := in.empty()
 	defer in.drop(f)
-	if err := in.fill(f, data, o.Layout, o.NoCopy || in.source.options.NoCopy); err != nil {
+	if err := in.fill(f, data, o.Layout, o.Release != nil || o.NoCopy || in.source.options.NoCopy); err != nil {
 		return errs.Wrap(what, "", err)
 	}
 	if n := p.config.BatchSize; f.samples > n {
 		return errs.Wrap(what, "", in.wrap(&errs.Error{Kind: errs.Invalid,
 			Want: fmt.Sprintf("at most %d samples, the batch size", n), Got: fmt.Sprint(f.samples)}))
 	}
+	f.release = o.Release
 	in.push(f)
 	if in.source.options.RepeatLast {
 		if in.last != nil {
@@ -74,12 +81,15 @@ func (in *input) feedReader(r FedReader, data []Data, o *FeedOptions) error {
 		return in.wrap(&errs.Error{Kind: errs.Invalid, Want: "data for 1 input", Got: fmt.Sprint(len(data))})
 	}
 	var all fedOutput // its memory becomes the reader's
-	err := all.take(data[0], o.Layout, o.NoCopy || in.source.options.NoCopy)
+	err := all.take(data[0], o.Layout, o.Release == nil && (o.NoCopy || in.source.options.NoCopy))
 	if err == nil {
 		err = r.Feed(all.samples)
 	}
 	if err != nil {
 		return in.wrap(err)
+	}
+	if o.Release != nil { // the data was copied
+		o.Release()
 	}
 	return nil
 }

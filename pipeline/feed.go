@@ -10,21 +10,8 @@ import (
 )
 
 // Data is a batch for one output of an external source: a [tensor.Tensor] with
-// the samples along its first axis, a []tensor.Tensor with one sample each, a
-// *[tensor.Batch], or a *[Filled].
+// the samples along its first axis, a []tensor.Tensor with one sample each, or a *[tensor.Batch].
 type Data any
-
-// Filled is a batch that is written into memory of the pipeline. So it is copied once where other
-// Data would be copied twice: into memory of the caller, and from there.
-type Filled struct {
-	DType  tensor.DType
-	Layout string // of a sample
-	Shapes []tensor.Shape
-	At     []int // where each sample begins: a multiple of the size of an element
-	Bytes  int   // of the memory
-	// Fill writes the samples. An error of it is the error of Feed.
-	Fill func(memory []byte) error
-}
 
 // feed is a batch of an external source: the samples of each of its outputs. Its memory is reused.
 type feed struct {
@@ -32,6 +19,19 @@ type feed struct {
 	outputs []fedOutput
 	state   []byte // of the source after this batch, if the source has a state
 	uses    int    // the number of windows and slots that hold it
+	release func() // gives the memory back that was lent for it, or nil
+	gone    bool   // that memory was given to somebody with a batch
+}
+
+// over gives memory back that was lent for the batch.
+func (f *feed) over() {
+	if f.release != nil && !f.gone {
+		f.release()
+	}
+	f.release, f.gone = nil, false
+	for i := range f.outputs {
+		f.outputs[i].whole = nil
+	}
 }
 
 // fedOutput is a batch of one output.
@@ -42,6 +42,7 @@ type fedOutput struct {
 	samples []tensor.Tensor
 	shapes  []int  // memory of the samples' shapes
 	memory  []byte // memory of the samples, if they were copied
+	whole   []byte // memory of the data, if the samples lie back to back in it and it was not copied
 }
 
 // take makes data the batch. A layout that is not empty becomes the layout of the samples. The
@@ -58,11 +59,9 @@ func (o *fedOutput) take(data Data, layout string, keep bool) error {
 		}
 	case tensor.Tensor:
 		err = o.takeRows(d, keep)
-	case *Filled:
-		err, keep = o.takeFilled(d), true // it is in the memory already
 	default:
 		err = &errs.Error{Kind: errs.Invalid,
-			Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor, a *tensor.Batch or a *pipeline.Filled",
+			Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor or a *tensor.Batch",
 			Got:  fmt.Sprintf("%T", data)}
 	}
 	if err != nil {
@@ -73,7 +72,7 @@ func (o *fedOutput) take(data Data, layout string, keep bool) error {
 
 // begin empties the batch.
 func (o *fedOutput) begin() {
-	o.samples, o.shapes, o.memory, o.layout = o.samples[:0], o.shapes[:0], o.memory[:0], ""
+	o.samples, o.shapes, o.memory, o.layout, o.whole = o.samples[:0], o.shapes[:0], o.memory[:0], "", nil
 }
 
 func (o *fedOutput) takeBatch(b *tensor.Batch, keep bool) error {
@@ -87,6 +86,9 @@ func (o *fedOutput) takeBatch(b *tensor.Batch, keep bool) error {
 		if err := o.append(b.Sample(s), keep); err != nil {
 			return err
 		}
+	}
+	if n := b.NumSamples(); keep {
+		o.whole = b.Data[b.Offsets[0]:b.Offsets[n]]
 	}
 	return nil
 }
@@ -111,36 +113,10 @@ func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 			return err
 		}
 	}
+	if keep {
+		o.whole = t.Data
+	}
 	return nil
-}
-
-// takeFilled has the samples written into the memory.
-func (o *fedOutput) takeFilled(d *Filled) error {
-	if d == nil || d.Fill == nil || len(d.Shapes) == 0 {
-		return noSamples()
-	}
-	if len(d.At) != len(d.Shapes) || d.Bytes < 0 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "Filled", Want: "a place for each sample, and a size",
-			Got: fmt.Sprintf("%d places for %d samples in %d bytes", len(d.At), len(d.Shapes), d.Bytes)}
-	}
-	memory := roomFor(o.memory, d.Bytes)
-	o.memory = memory
-	for s, shape := range d.Shapes {
-		n, err := shape.Bytes(d.DType)
-		if err != nil {
-			return errs.Wrap("", "sample "+strconv.Itoa(s), err)
-		}
-		at := d.At[s]
-		if size := d.DType.Size(); at < 0 || at%size != 0 || n > d.Bytes || at > d.Bytes-n {
-			return &errs.Error{Kind: errs.Invalid, Subject: "sample " + strconv.Itoa(s),
-				Want: fmt.Sprintf("a place for %d bytes in %d, at a multiple of %d", n, d.Bytes, size), Got: strconv.Itoa(at)}
-		}
-		t := tensor.Tensor{DType: d.DType, Shape: shape, Layout: d.Layout, Data: memory[at : at+n : at+n]}
-		if err := o.append(t, true); err != nil {
-			return err
-		}
-	}
-	return d.Fill(memory)
 }
 
 // append adds a sample. It must have the dtype, number of axes and layout of the earlier samples.

@@ -61,7 +61,12 @@ func (in *input) at(
 	ctx context.Context, number int64, info BatchInfo, samples span, wait bool,
 ) (*feed, flow.Outcome, error) {
 	if i := number - in.base; i < int64(len(in.window)) {
-		return in.window[i], flow.Started, nil
+		f := in.window[i]
+		if f.gone {
+			return nil, flow.Started, in.wrap(&errs.Error{Kind: errs.Closed, Subject: "data that was fed",
+				Want: "data of the pipeline", Got: "data that was detached with its batch"})
+		}
+		return f, flow.Started, nil
 	}
 	if in.gives == nil {
 		if in.last == nil || !in.source.options.RepeatLast {
@@ -102,6 +107,7 @@ func (in *input) empty() *feed {
 // drop ends a use of f.
 func (in *input) drop(f *feed) {
 	if f.uses--; f.uses == 0 {
+		f.over()
 		in.free = append(in.free, f)
 	}
 }

@@ -62,12 +62,18 @@ type Batch struct {
 	IDs      []int64         // ids of this rank's samples in the data set of the first reader
 
 	frame *exec.Frame
+	fed   *[]*feed // of each input
 }
 
 // Detach returns the data of output i, in memory that belongs to the caller from then on: the
 // pipeline does not write to it any more. The output has no data any more. Offsets and shapes stay
 // valid as long as the batch.
-func (b *Batch) Detach(i int) []byte { return b.frame.Detach(i) }
+func (b *Batch) Detach(i int) []byte {
+	if in, lent := b.frame.Lent(i); lent {
+		(*b.fed)[in].gone = true
+	}
+	return b.frame.Detach(i)
+}
 
 // Pipeline is a stream of batches; it implements stream.Stream. Only one goroutine at a time may
 // use it. If a method that moves the stream or reads its state, such as Next or AppendState, is

@@ -69,7 +69,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 			s.frame.Drop()
 		}
 		s.exec, s.frame = p.exec, p.exec.NewFrame()
-		s.batch.Outputs, s.batch.frame = s.frame.Outputs, s.frame
+		s.batch.Outputs, s.batch.frame, s.batch.fed = s.frame.Outputs, s.frame, &s.fed
 	}
 	f := s.frame
 	f.Begin(hi - lo)
@@ -86,7 +86,11 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	}
 	for i := range s.fed {
 		for o := range s.fed[i].outputs {
-			f.Feed(i, o, s.fed[i].outputs[o].samples)
+			d := &s.fed[i].outputs[o]
+			f.Feed(i, o, d.samples)
+			if s.fed[i].release != nil && !p.inputs[i].source.options.RepeatLast {
+				f.Lend(i, o, d.whole) // it belongs to this batch alone
+			}
 		}
 	}
 	s.batch.Position = at.Position
@@ -244,7 +248,7 @@ func (m producer) Err(s *slot) error {
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) {
 	if loan.Debug && s.lent.IsSet() {
-		defer func() {
+		defer func() { // what was fed has its owner back
 			for _, o := range s.batch.Outputs {
 				loan.Back(o.Data, "a batch of a pipeline", &s.lent)
 			}

@@ -393,6 +393,10 @@ func (e *Executor) Abandon(f *Frame) {
 		e.underWay--
 	}
 	f.forget()
+	for i := range f.Outputs {
+		f.handBack(i)
+	}
+	clear(f.whole)
 	if e.config.Take {
 		e.release(f)
 	}

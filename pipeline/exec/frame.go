@@ -22,6 +22,8 @@ type Frame struct {
 	Outputs []*tensor.Batch
 
 	fed     []int                  // numbers of the first values of the inputs of the graph
+	whole   [][]byte               // [value]: memory in which the samples that were fed lie back to back, or nil
+	lent    []bool                 // of each output: its batch lies in such memory
 	values  [][]tensor.Tensor      // of the values that live in frames: [value][sample]
 	slabs   [][]byte               // of the static ones
 	own     [][][]byte             // of the others: [value][sample]
@@ -85,6 +87,8 @@ func (e *Executor) NewFrame() *Frame {
 		Slots:     make([]int32, 0, n),
 		IDs:       make([][]int64, len(p.readers)),
 		values:    make([][]tensor.Tensor, len(p.values)),
+		whole:     make([][]byte, len(p.values)),
+		lent:      make([]bool, len(p.outputs)),
 		slabs:     make([][]byte, len(p.values)),
 		own:       make([][][]byte, len(p.values)),
 		loans:     make([][]loan, n),
@@ -188,6 +192,10 @@ func (f *Frame) Begin(n int) {
 // frame. The executor only reads them; they must stay unchanged until the frame is abandoned.
 func (f *Frame) Feed(i, output int, samples []tensor.Tensor) { f.values[f.fed[i]+output] = samples }
 
+// Lend gives the frame the memory in which fed samples lie back to back. A batch that delivers them
+// lies there too.
+func (f *Frame) Lend(i, output int, whole []byte) { f.whole[f.fed[i]+output] = whole }
+
 // Len returns the number of samples.
 func (f *Frame) Len() int { return len(f.Positions) }
 
@@ -251,6 +259,7 @@ func (f *Frame) collect(p *plan) error {
 			b.Data = f.slabs[id][:n*v.size]
 			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
 		case f.inPlace(i, v, id):
+		case f.passOn(i, id):
 		default:
 			f.displace(i)
 			if err := f.gather(b, v, f.values[id][:n]); err != nil {

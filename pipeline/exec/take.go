@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -60,8 +62,53 @@ func (e *Executor) allocate(n int) []byte {
 func (f *Frame) Detach(i int) []byte {
 	b, id := f.Outputs[i], f.e.plan.outputs[i]
 	data := b.Data
-	b.Data, f.slabs[id] = nil, nil
+	b.Data, f.slabs[id], f.lent[i] = nil, nil, false
 	return data
+}
+
+// passOn makes the memory that was lent with samples the batch of output i, if the output delivers
+// these samples. A second output of them has memory of its own.
+func (f *Frame) passOn(i, id int) bool {
+	whole := f.whole[id]
+	if whole == nil || f.losses.Load() || slices.Contains(f.e.plan.outputs[:i], id) {
+		f.handBack(i)
+		return false
+	}
+	v, b := &f.e.plan.values[id], f.Outputs[i]
+	samples := f.values[id][:f.Len()]
+	ndim, layout := len(v.spec.Shape), v.spec.Layout
+	if len(samples) > 0 {
+		ndim, layout = len(samples[0].Shape), v.layout(samples[0])
+	}
+	if !f.lent[i] {
+		f.e.free(b.Data)
+	}
+	b.Reset(v.spec.DType, ndim, layout)
+	b.Data, f.lent[i] = whole, true
+	end := 0
+	for s := range samples {
+		end += len(samples[s].Data)
+		b.Offsets, b.Dims = append(b.Offsets, end), append(b.Dims, samples[s].Shape...)
+	}
+	return true
+}
+
+// Lent reports whether the batch of output i lies in memory that was lent, and by which input.
+func (f *Frame) Lent(i int) (input int, lent bool) {
+	if !f.lent[i] {
+		return 0, false
+	}
+	id := f.e.plan.outputs[i]
+	for input = len(f.fed) - 1; input > 0 && f.fed[input] > id; input-- {
+	}
+	return input, true
+}
+
+// handBack lets go of memory that was lent, in which the batch of output i lies.
+func (f *Frame) handBack(i int) {
+	if f.lent[i] {
+		f.Outputs[i].Data, f.lent[i] = nil, false
+	}
 }
 
 // Drop gives the memory of the outputs back. The frame must have been abandoned, and is not used
@@ -69,6 +116,7 @@ func (f *Frame) Detach(i int) []byte {
 func (f *Frame) Drop() {
 	for i, id := range f.e.plan.outputs {
 		b := f.Outputs[i]
+		f.handBack(i)
 		if f.e.plan.values[id].static {
 			f.e.free(f.slabs[id])
 		} else {
