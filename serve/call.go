@@ -106,6 +106,7 @@ func ops() map[string]func(*call) (reply, error) {
 
 		"pipeline.open":       pipelineOpen,
 		"pipeline.feed":       withPipeline(readFeedArgs, pipelineFeed),
+		"pipeline.room":       withPipeline(readRoomArgs, pipelineRoom),
 		"pipeline.give":       pipelineGive,
 		"pipeline.run":        withPipeline(readRunArgs, pipelineRun),
 		"pipeline.progress":   withPipeline(noArguments, pipelineProgress),

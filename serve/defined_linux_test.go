@@ -70,7 +70,7 @@ func TestPipelineOfDefinition(t *testing.T) {
 		if v.Samples != 10 || v.Length.Batches != 4 {
 			t.Fatalf("%+v", v)
 		}
-		return &piping{c, v.Pipeline, map[int64][]byte{}}
+		return &piping{client: c, number: v.Pipeline, slots: map[int64][]byte{}}
 	}
 	p := open(nil)
 	first, second := p.rest(), p.rest()

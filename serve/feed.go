@@ -2,8 +2,7 @@ package serve
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
+	"os"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -14,9 +13,8 @@ import (
 // feedArgs are the arguments of pipeline.feed.
 type feedArgs struct {
 	name, layout string
-	arena        int64
+	room         int64
 	data         []fedOutput
-	memory       offered
 }
 
 // fedOutput is the batch for one output of an external source. It has a shape, with the samples
@@ -26,133 +24,222 @@ type fedOutput struct {
 	Offset  int64       `json:"offset"`
 	Shape   []int       `json:"shape"`
 	Samples []fedSample `json:"samples"`
-
-	Bytes  int             `json:"bytes"`  // of all samples, if they are read in the client
-	Pieces json.RawMessage `json:"pieces"` // of the client's memory
 }
 
-// fedSample is a sample in the arena.
+// fedSample is a sample in the arena, or in the room.
 type fedSample struct {
 	Offset int64 `json:"offset"`
 	Shape  []int `json:"shape"`
 }
 
+// sliced is memory that a client has put data into. No memory, as a nil pointer, has no bytes.
+type sliced interface {
+	slice(offset, n int64) ([]byte, error)
+}
+
 func readFeedArgs(a *args) (f feedArgs) {
-	f.name, f.layout, f.arena = a.text("name"), a.text("layout"), a.id("arena")
+	f.name, f.layout, f.room = a.text("name"), a.text("layout"), a.id("room")
 	a.into("data", &f.data)
-	a.into("memory", &f.memory)
 	return f
 }
 
-// pipelineFeed gives an external source a batch. The arena can be used again after the call.
+// pipelineFeed gives an external source a batch, which lies in a room. The room is the pipeline's
+// from then on. The answer has another one of its size, if there is memory for it.
 func pipelineFeed(k *call, p *piped, a feedArgs) (reply, error) {
-	from, err := k.arenas.use(a.arena)
+	room, err := p.slots.enter(a.room)
 	if err != nil {
 		return reply{}, err
 	}
-	if from != nil {
-		defer from.drop()
-	}
-	by := k.newReach(a.memory.Address, a.memory.Token)
 	data := make([]pipeline.Data, len(a.data))
 	for i := range a.data {
-		if a.data[i].Pieces == nil {
-			data[i], err = a.data[i].read(from)
-		} else {
-			data[i], err = a.data[i].pulled(k.ctx, by, p)
-		}
-		if err != nil {
+		if data[i], err = a.data[i].lent(room); err != nil {
+			p.slots.leave(room)
 			return reply{}, errs.Wrap("serve."+k.op, "output "+strconv.Itoa(i), err)
 		}
 	}
-	return nothing(p.FeedInputs(a.name, data, &pipeline.FeedOptions{Layout: a.layout}))
+	o := &pipeline.FeedOptions{Layout: a.layout}
+	if room != nil {
+		o.Release = func() { p.slots.over(room) }
+	}
+	if err := p.FeedInputs(a.name, data, o); err != nil {
+		p.slots.leave(room)
+		return reply{}, err
+	}
+	if room == nil {
+		return nothing(nil)
+	}
+	next, err := p.slots.room(int64(len(room.mem)))
+	if err != nil {
+		return nothing(nil) // the client asks for one when it needs it, and gets the error
+	}
+	return next, nil
 }
 
-// pulled returns a batch that is read in the memory of the client when it is fed.
-func (f *fedOutput) pulled(ctx context.Context, by *reach, p *piped) (pipeline.Data, error) {
-	if by == nil {
-		return nil, &errs.Error{Kind: errs.IO, Subject: "memory of the client", Want: "memory that this process may read",
-			Remedy: "put the data into an arena"}
+// roomArgs are the arguments of pipeline.room.
+type roomArgs struct{ bytes, old int64 }
+
+func readRoomArgs(a *args) (r roomArgs) {
+	a.into("bytes", &r.bytes)
+	r.old = a.id("old")
+	return r
+}
+
+// pipelineRoom gives the client a room for data that it is about to feed, and takes an old one back.
+func pipelineRoom(_ *call, p *piped, a roomArgs) (reply, error) {
+	if a.bytes < 1 || a.bytes > maxArena {
+		return reply{}, wrongArgument("bytes", "1 to "+strconv.Itoa(maxArena), strconv.FormatInt(a.bytes, 10))
 	}
-	pieces, err := readPieces(f.Pieces)
+	old, err := p.slots.enter(a.old)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
-	d := &pipeline.Filled{Bytes: f.Bytes, Fill: func(memory []byte) error { return by.pull(ctx, memory, pieces) }}
-	if d.DType, err = tensor.ParseDType(f.DType); err != nil {
-		return nil, err
+	if old != nil {
+		p.slots.over(old)
 	}
-	if f.Bytes < 0 || int64(f.Bytes) > maxArena {
-		return nil, wrongArgument("bytes", "0 to "+strconv.Itoa(maxArena), strconv.Itoa(f.Bytes))
+	return p.slots.room(a.bytes + a.bytes/8) // later batches may be larger
+}
+
+// room makes a slot a room of the client.
+func (s *slots) room(n int64) (r reply, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.take(n)
+	if err != nil {
+		return r, err
 	}
-	if f.Bytes > p.pulled { // more than the pipeline has memory for
-		if err := checkRoom(int64(f.Bytes)); err != nil {
-			return nil, err
-		}
-		p.pulled = f.Bytes
+	t.room = true
+	use := slotUse{t.number, len(t.mem), t.file != nil}
+	r, err = answer(struct {
+		Room slotUse `json:"room"`
+		Gone []int64 `json:"gone,omitempty"`
+	}{use, s.gone})
+	s.gone = nil
+	if t.file != nil {
+		r.files, t.file = []*os.File{t.file}, nil
 	}
-	if f.Samples == nil {
-		return d, f.rows(d)
+	return r, err
+}
+
+// enter takes a room from the client. It returns nil for number 0.
+func (s *slots) enter(number int64) (*slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.all[number]
+	if number == 0 {
+		return nil, nil
 	}
-	for _, s := range f.Samples {
-		d.At, d.Shapes = append(d.At, int(s.Offset)), append(d.Shapes, s.Shape)
+	if t == nil || !t.room {
+		return nil, wrongArgument("room", "a room that the client has", strconv.FormatInt(number, 10))
 	}
-	return d, nil
+	t.room = false
+	return t, nil
+}
+
+// leave gives the client a room again.
+func (s *slots) leave(t *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t != nil {
+		t.room = true
+	}
+}
+
+// over ends the use of what was a room.
+func (s *slots) over(t *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(t)
+}
+
+// slice implements sliced.
+func (t *slot) slice(offset, n int64) ([]byte, error) {
+	if n == 0 {
+		return []byte{}, nil
+	}
+	size := int64(0)
+	if t != nil {
+		size = int64(len(t.mem))
+	}
+	if offset < 0 || n < 0 || n > size || offset > size-n {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "offset " + strconv.FormatInt(offset, 10),
+			Want: "data inside of the " + strconv.FormatInt(size, 10) + " bytes of the room",
+			Got:  strconv.FormatInt(n, 10) + " bytes from there on"}
+	}
+	return t.mem[offset : offset+n : offset+n], nil
 }
 
 // mostRows is more than the samples of a batch can be.
 const mostRows = 1 << 24
 
-// rows makes the elements of the first axis samples.
-func (f *fedOutput) rows(d *pipeline.Filled) error {
-	if len(f.Shape) == 0 {
-		return wrongArgument("shape", "samples along a first axis", "a scalar")
-	}
-	row := tensor.Shape(f.Shape[1:])
-	n, err := row.Bytes(d.DType)
+// lent returns the batch where it lies in a room. Samples that lie back to back stay one batch.
+func (f *fedOutput) lent(room *slot) (pipeline.Data, error) {
+	data, err := f.read(room)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if rows := f.Shape[0]; rows < 0 || rows > mostRows || n > 0 && rows > f.Bytes/n {
-		return wrongArgument("shape", "rows inside of "+strconv.Itoa(f.Bytes)+" bytes", tensor.Shape(f.Shape).String())
+	samples, ragged := data.([]tensor.Tensor)
+	if !ragged {
+		switch t := data.(tensor.Tensor); {
+		case f.Offset%int64(t.DType.Size()) != 0:
+			return nil, wrongOffset(t.DType, f.Offset)
+		case len(t.Shape) > 0 && t.Shape[0] > mostRows:
+			return nil, wrongArgument("shape", "at most "+strconv.Itoa(mostRows)+" samples", t.Shape.String())
+		}
+		return data, nil
 	}
-	for i := range f.Shape[0] {
-		d.At, d.Shapes = append(d.At, int(f.Offset)+i*n), append(d.Shapes, row)
+	if len(samples) == 0 {
+		return samples, nil
 	}
-	return nil
+	b := &tensor.Batch{DType: samples[0].DType, NDim: len(samples[0].Shape), Offsets: []int{0}}
+	next := f.Samples[0].Offset
+	together := true
+	for i, t := range samples {
+		at, size := f.Samples[i].Offset, int64(len(t.Data))
+		if at%int64(t.DType.Size()) != 0 {
+			return nil, wrongOffset(t.DType, at)
+		}
+		together = together && at == next && len(t.Shape) == b.NDim
+		next = at + size
+		b.Offsets, b.Dims = append(b.Offsets, int(next-f.Samples[0].Offset)), append(b.Dims, t.Shape...)
+	}
+	if !together {
+		return samples, nil
+	}
+	b.Data, err = room.slice(f.Samples[0].Offset, next-f.Samples[0].Offset)
+	return b, err
 }
 
-// read returns the batch as views of the arena.
-func (f *fedOutput) read(from *arena) (pipeline.Data, error) {
+func wrongOffset(d tensor.DType, at int64) error {
+	return wrongArgument("offset", "a multiple of "+strconv.Itoa(d.Size())+", the size of an element", strconv.FormatInt(at, 10))
+}
+
+// read returns the batch as views of memory.
+func (f *fedOutput) read(from sliced) (pipeline.Data, error) {
 	d, err := tensor.ParseDType(f.DType)
 	if err != nil {
 		return nil, err
 	}
 	if f.Samples == nil {
-		return f.view(from, d, f.Offset, f.Shape)
+		return view(from, d, f.Offset, f.Shape)
 	}
 	samples := make([]tensor.Tensor, len(f.Samples))
 	for i, s := range f.Samples {
 		var failed error
-		samples[i], failed = f.view(from, d, s.Offset, s.Shape)
+		samples[i], failed = view(from, d, s.Offset, s.Shape)
 		err = cmp.Or(err, failed)
 	}
 	return samples, err
 }
 
-// view returns a tensor in the arena.
-func (f *fedOutput) view(from *arena, d tensor.DType, offset int64, shape tensor.Shape) (t tensor.Tensor, err error) {
+// view returns a tensor in memory.
+func view(from sliced, d tensor.DType, offset int64, shape tensor.Shape) (t tensor.Tensor, err error) {
 	n, err := shape.Bytes(d)
 	if err != nil {
 		return t, err
 	}
 	t = tensor.Tensor{DType: d, Shape: shape, Data: []byte{}}
-	if n == 0 {
-		return t, nil
+	if n > 0 {
+		t.Data, err = from.slice(offset, int64(n))
 	}
-	if from == nil {
-		return t, wrongArgument("arena", "an arena with the data", "none")
-	}
-	t.Data, err = from.slice(offset, int64(n))
 	return t, err
 }

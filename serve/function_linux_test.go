@@ -40,7 +40,7 @@ func callingPipeline(t testing.TB, args object) *questioned {
 	}
 	var v struct{ Pipeline int64 }
 	c.call("pipeline.open", all).into(c.t, &v)
-	return &questioned{piping: &piping{c, v.Pipeline, map[int64][]byte{}}}
+	return &questioned{piping: &piping{client: c, number: v.Pipeline, slots: map[int64][]byte{}}}
 }
 
 // question takes the next frame, which must be a question.

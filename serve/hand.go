@@ -84,7 +84,7 @@ func (out *slotOutput) put(in, place int64) {
 	}
 }
 
-// hand gives a batch to the client, which holds it from now on. Outputs that were made in slots go
+// hand gives a batch to the client, which holds it from now on. Large outputs that lie in slots go
 // as they are. The others are copied into one slot.
 func (p *piped) hand(h *slotBatch) (reply, error) {
 	s := &p.slots
@@ -93,7 +93,7 @@ func (p *piped) hand(h *slotBatch) (reply, error) {
 	own := make([]*slot, len(h.data)) // the slot that the output lies in
 	files, size := 1, int64(0)
 	for i, data := range h.data {
-		if t, at := s.find(data); h.detach != nil && t != nil && len(data) > 0 && (t.file == nil || files < mostFiles) {
+		if t, at := s.find(data); h.detach != nil && t != nil && len(data) >= ownSlot && (t.file == nil || files < mostFiles) {
 			own[i] = t
 			h.Outputs[i].put(t.number, at)
 			if t.file != nil {

@@ -57,7 +57,6 @@ func (g graphEngine) taken(ctx context.Context) error {
 type piped struct {
 	engine
 	slots  slots
-	pulled int   // bytes of the largest batch that was read in the client
 	fed    bool  // there are external sources
 	ended  bool  // the client has no further data for this epoch
 	begun  int64 // batches of the epoch that were begun

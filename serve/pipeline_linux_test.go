@@ -3,13 +3,10 @@ package serve
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +23,8 @@ type piping struct {
 	*client
 	number int64
 	slots  map[int64][]byte
+	room   int64 // 0: none
+	fed    int
 }
 
 // taken is a batch of a test client.
@@ -56,7 +55,7 @@ func (c *client) openPipeline(d *dali.Definition, args object) *piping {
 	}
 	var v struct{ Pipeline int64 }
 	c.call("pipeline.open", all).into(c.t, &v)
-	return &piping{c, v.Pipeline, map[int64][]byte{}}
+	return &piping{client: c, number: v.Pipeline, slots: map[int64][]byte{}}
 }
 
 // run calls pipeline.run. The program has what was taken before.
@@ -80,14 +79,7 @@ func (p *piping) runs(args object) (b taken, failed *fault) {
 	b.mem = map[int64][]byte{}
 	for _, use := range b.Slots {
 		if use.New {
-			fd := p.nextFD()
-			mem, err := unix.Mmap(fd, 0, use.Bytes, unix.PROT_READ, unix.MAP_SHARED)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			unix.Close(fd)
-			p.slots[use.Slot] = mem
-			p.t.Cleanup(func() { p.unmap(use.Slot) })
+			p.mapSlot(use)
 		}
 		b.mem[use.Slot] = p.slots[use.Slot]
 	}
@@ -137,58 +129,69 @@ func fedPipeline(t testing.TB, batch int) *dali.Definition {
 	return d
 }
 
-// feed feeds samples, each a row of int32.
+// feed feeds samples, each a row of int32, back to back or with gaps.
 func (p *piping) feed(rows [][]int32) *fault {
 	p.t.Helper()
-	size := 0
-	for _, row := range rows {
-		size += (4*len(row) + alignment - 1) &^ (alignment - 1)
+	samples, data := []object{}, []byte{}
+	for i, row := range rows {
+		if p.fed%3 == 2 && i > 0 {
+			data = append(data, 1, 2, 3, 4)
+		}
+		samples = append(samples, object{"offset": len(data), "shape": []int{len(row)}})
+		for _, v := range row {
+			data = binary.LittleEndian.AppendUint32(data, uint32(v))
+		}
 	}
-	var a struct{ Arena, Bytes int64 }
-	p.call("arena.new", object{"bytes": max(1, size)}).into(p.t, &a)
-	fd := p.fd()
-	mem, err := unix.Mmap(fd, 0, int(a.Bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	p.fed++
+	return p.feedWith(data, object{"dtype": "int32", "samples": samples})
+}
+
+// feedWith puts data into a room and feeds it.
+func (p *piping) feedWith(data []byte, described object) *fault {
+	p.t.Helper()
+	if len(p.slots[p.room]) < len(data) {
+		p.enter(p.wait(p.start("pipeline.room", object{"pipeline": p.number, "bytes": max(1, len(data)), "old": p.room})))
+	}
+	copy(p.slots[p.room], data)
+	args := object{"pipeline": p.number, "name": "E", "data": []object{described}}
+	if p.room != 0 {
+		args["room"] = p.room
+	}
+	s := p.wait(p.start("pipeline.feed", args))
+	if s.Error == nil {
+		p.enter(s)
+	}
+	return s.Error
+}
+
+// enter takes the room that an answer has.
+func (p *piping) enter(s said) {
+	p.t.Helper()
+	var v struct {
+		Room slotUse
+		Gone []int64
+	}
+	s.into(p.t, &v)
+	if v.Room.New {
+		p.mapSlot(v.Room)
+	}
+	p.room = v.Room.Slot
+	for _, n := range v.Gone {
+		p.unmap(n)
+	}
+}
+
+// mapSlot maps the memory of a slot that is new.
+func (p *piping) mapSlot(use slotUse) {
+	p.t.Helper()
+	fd := p.nextFD()
+	mem, err := unix.Mmap(fd, 0, use.Bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	unix.Close(fd)
-	defer unix.Munmap(mem)
-	var samples []object
-	at := 0
-	for _, row := range rows {
-		samples = append(samples, object{"offset": at, "shape": []int{len(row)}})
-		for k, v := range row {
-			binary.LittleEndian.PutUint32(mem[at+4*k:], uint32(v))
-		}
-		at += (4*len(row) + alignment - 1) &^ (alignment - 1)
-	}
-	s := p.wait(p.start("pipeline.feed", object{"pipeline": p.number, "name": "E", "arena": a.Arena,
-		"data": []object{{"dtype": "int32", "samples": samples}}}))
-	p.call("arena.free", object{"arena": a.Arena})
-	return s.Error
-}
-
-// feedPieces feeds samples that the server reads in the memory of the client: this process.
-func (p *piping) feedPieces(rows [][]int32) *fault {
-	p.t.Helper()
-	token := make([]byte, 16)
-	copy(token, "the test's token")
-	var samples []object
-	pieces := [][3]uint64{}
-	at := 0
-	for _, row := range rows {
-		samples = append(samples, object{"offset": at, "shape": []int{len(row)}})
-		if len(row) > 0 {
-			where := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(row))))
-			pieces = append(pieces, [3]uint64{where, uint64(at), uint64(4 * len(row))})
-		}
-		at += 4 * len(row)
-	}
-	s := p.wait(p.start("pipeline.feed", object{"pipeline": p.number, "name": "E",
-		"memory": object{"address": address(token), "token": hex.EncodeToString(token)},
-		"data":   []object{{"dtype": "int32", "samples": samples, "bytes": at, "pieces": pieces}}}))
-	p.t.Cleanup(func() { runtime.KeepAlive(rows); runtime.KeepAlive(token) }) // they are not on the stack, which moves
-	return s.Error
+	p.slots[use.Slot] = mem
+	p.t.Cleanup(func() { p.unmap(use.Slot) })
 }
 
 // TestPipelineFed: what is fed comes back, ragged or not, small or in slots of its own, while the
@@ -234,11 +237,7 @@ func TestPipelineFed(t *testing.T) {
 			}
 			rows = append(rows, row)
 		}
-		feed := p.feed
-		if random.IntN(2) == 0 {
-			feed = p.feedPieces
-		}
-		if f := feed(rows); f != nil {
+		if f := p.feed(rows); f != nil {
 			t.Fatal(f.Text)
 		}
 		var freed []int64
@@ -512,10 +511,13 @@ func TestPipelineMistakes(t *testing.T) {
 		{"pipeline.run", object{"pipeline": p.number, "schedule": 1 << 30}, errs.Invalid},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "F", "data": one}, errs.Invalid},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": one}, errs.Invalid},
-		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "arena": 7, "data": one}, errs.NotFound},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "room": 7, "data": one}, errs.Invalid},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int33", "shape": []int{0}}}}, errs.Invalid},
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{-1}}}}, errs.Invalid},
-		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "shape": []int{1}, "bytes": 4, "pieces": [][3]int{{8, 0, 4}}}}}, errs.IO},
+		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "samples": []object{}}}}, errs.Invalid},
+		{"pipeline.room", object{"pipeline": p.number}, errs.Invalid},
+		{"pipeline.room", object{"pipeline": p.number, "bytes": 1 << 47}, errs.Invalid},
+		{"pipeline.room", object{"pipeline": p.number, "bytes": 8, "old": 7}, errs.Invalid},
 		{"pipeline.close", object{"pipeline": 99}, errs.NotFound},
 		{"operator.outputs", object{"graph": graph}, errs.Invalid},
 		{"pipeline.dot", object{"graph": []byte("x")}, errs.Corrupt},
@@ -536,41 +538,71 @@ func TestPipelineMistakes(t *testing.T) {
 	}
 }
 
-// TestPipelinePieces: wrong pieces are errors, nothing is fed, and the server goes on.
-func TestPipelinePieces(t *testing.T) {
+// TestPipelineRooms: data that is wrong is an error, nothing is fed, and the client keeps its room.
+// Data goes on as a batch in the room that it was fed in.
+func TestPipelineRooms(t *testing.T) {
 	p := served(t).openPipeline(fedPipeline(t, 4), nil)
-	token := []byte("the test's token")
-	row := []int32{1, 2, 3, 4}
-	t.Cleanup(func() { runtime.KeepAlive(row); runtime.KeepAlive(token) }) // they are not on the stack, which moves
-	memory := object{"address": address(token), "token": hex.EncodeToString(token)}
-	where := uintptr(unsafe.Pointer(unsafe.SliceData(row)))
+	data := make([]byte, 16)
+	for i := range data {
+		data[i] = byte(i / 4 * 0x11)
+	}
+	many := make([]object, 1)
+	many[0] = object{"offset": 0, "shape": []int{1 << 40}}
 	for name, data := range map[string]object{
-		"a piece behind the end":    {"shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 12, 16}}},
-		"memory that is not there":  {"shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{8, 0, 16}}},
-		"a sample behind the end":   {"samples": []object{{"offset": 8, "shape": []int{3}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"a sample before the start": {"samples": []object{{"offset": -4, "shape": []int{1}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"a sample between elements": {"samples": []object{{"offset": 2, "shape": []int{1}}}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"rows behind the end":       {"shape": []int{5, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"rows without elements":     {"shape": []int{1 << 40, 0}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"a scalar":                  {"shape": []int{}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"less than no bytes":        {"shape": []int{4, 1}, "bytes": -1, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"more than any memory":      {"shape": []int{4, 1}, "bytes": 1 << 45, "pieces": [][3]uintptr{{where, 0, 16}}},
-		"pieces that are none":      {"shape": []int{4, 1}, "bytes": 16, "pieces": [][2]uintptr{{where, 0}}},
-		"an unknown type":           {"dtype": "int33", "shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}},
+		"a sample behind the end":   {"samples": []object{{"offset": 1 << 30, "shape": []int{3}}}},
+		"a sample before the start": {"samples": []object{{"offset": -4, "shape": []int{1}}}},
+		"a sample between elements": {"samples": []object{{"offset": 2, "shape": []int{1}}}},
+		"a sample of any size":      {"samples": many},
+		"rows behind the end":       {"shape": []int{1 << 20, 1}},
+		"rows between elements":     {"shape": []int{1, 1}, "offset": 2},
+		"rows without elements":     {"shape": []int{1 << 40, 0}},
+		"a scalar":                  {"shape": []int{}},
+		"an unknown type":           {"dtype": "int33", "shape": []int{4, 1}},
+		"other dimensions":          {"samples": []object{{"offset": 0, "shape": []int{1}}, {"offset": 4, "shape": []int{1, 1}}}},
+		"too many samples":          {"shape": []int{5, 1}, "offset": 0},
 	} {
 		all := object{"dtype": "int32"}
 		for k, v := range data {
 			all[k] = v
 		}
-		args := object{"pipeline": p.number, "name": "E", "memory": memory, "data": []object{all}}
-		s := p.wait(p.start("pipeline.feed", args))
-		if s.Error == nil {
+		if f := p.feedWith(make([]byte, 16), all); f == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	rows := object{"dtype": "int32", "shape": []int{4, 1}, "bytes": 16, "pieces": [][3]uintptr{{where, 0, 16}}}
-	p.call("pipeline.feed", object{"pipeline": p.number, "name": "E", "memory": memory, "data": []object{rows}})
-	if b, f := p.run(1, true); f != nil || fmt.Sprint(b.words(0)) != "[[1] [2] [3] [4]]" {
+	if f := p.feedWith(data, object{"dtype": "int32", "shape": []int{4, 1}}); f != nil {
+		t.Fatal(f.Text)
+	}
+	if b, f := p.run(1, true); f != nil || fmt.Sprint(b.words(0)) != "[[0] [286331153] [572662306] [858993459]]" {
 		t.Fatalf("%+v, %v", b, f)
+	}
+	row := make([]int32, ownSlot)
+	for i := range row {
+		row[i] = int32(i)
+	}
+	for k := range 10 {
+		first := p.room
+		var got []int32
+		if f := p.feed([][]int32{row, row[:k], row}); f != nil {
+			t.Fatal(f.Text)
+		}
+		if k > 0 && p.room == first {
+			t.Fatal("the client has the room that it has fed")
+		}
+		b, f := p.run(1, true)
+		if f != nil {
+			t.Fatal(f.Text)
+		}
+		if got = b.words(0)[2]; !slices.Equal(got, row) || len(b.words(0)[1]) != k {
+			t.Fatalf("batch %d has other elements", k)
+		}
+		if gaps := p.fed%3 == 0; k > 0 && (b.Outputs[0].Slot == first) == gaps {
+			t.Errorf("batch %d lies in slot %d and was fed in %d, with gaps: %v", k, b.Outputs[0].Slot, first, gaps)
+		}
+		if _, f := p.run(0, false, b.slots()...); f != nil {
+			t.Fatal(f.Text)
+		}
+	}
+	if n := len(p.slots); n > 8 {
+		t.Errorf("the client has mapped %d slots", n)
 	}
 }

@@ -14,7 +14,8 @@ const mostHeld = 64
 
 // slots are the memory in which batches, or values, go to the client. Both sides map a slot. The
 // pipeline makes large outputs in slots, and small ones are copied into one. The client says when
-// nothing uses a slot any more. Then it takes another output. slots implement pipeline.Memory.
+// nothing uses a slot any more. Then it takes another output. The client also has rooms: slots for
+// data that it is about to feed. slots implement pipeline.Memory.
 type slots struct {
 	most int // batches that may be held
 	// op, what and remedy are for errors: the call, what the client holds, and what it can do.
@@ -34,6 +35,7 @@ type slot struct {
 	mem    []byte
 	file   *os.File // until the client has it
 	used   bool     // by the pipeline or the client
+	room   bool     // the client puts data into it that it is about to feed
 	batch  int64    // that the client has in it, from 1 on; 0: none
 	since  int64    // the clock when it became free
 }
@@ -113,7 +115,7 @@ func (s *slots) lend(all []*slot) (uses []slotUse, files []*os.File) {
 	return uses, files
 }
 
-func (s *slots) release(t *slot) { t.used, t.batch, t.since = false, 0, s.clock }
+func (s *slots) release(t *slot) { t.used, t.room, t.batch, t.since = false, false, 0, s.clock }
 
 // admit returns an error if the client holds as many batches as it may.
 func (s *slots) admit() error {
