@@ -76,11 +76,12 @@ func pipelineFeed(k *call, p *piped, a feedArgs) (reply, error) {
 }
 
 // roomArgs are the arguments of pipeline.room.
-type roomArgs struct{ bytes, old int64 }
+type roomArgs struct{ bytes, room int64 }
 
 func readRoomArgs(a *args) (r roomArgs) {
 	a.into("bytes", &r.bytes)
-	r.old = a.id("old")
+	r.room = a.id("room")
+	a.text("name") // of the source that it is for
 	return r
 }
 
@@ -89,7 +90,7 @@ func pipelineRoom(_ *call, p *piped, a roomArgs) (reply, error) {
 	if a.bytes < 1 || a.bytes > maxArena {
 		return reply{}, wrongArgument("bytes", "1 to "+strconv.Itoa(maxArena), strconv.FormatInt(a.bytes, 10))
 	}
-	old, err := p.slots.enter(a.old)
+	old, err := p.slots.enter(a.room)
 	if err != nil {
 		return reply{}, err
 	}

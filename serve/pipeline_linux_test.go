@@ -150,7 +150,7 @@ func (p *piping) feed(rows [][]int32) *fault {
 func (p *piping) feedWith(data []byte, described object) *fault {
 	p.t.Helper()
 	if len(p.slots[p.room]) < len(data) {
-		p.enter(p.wait(p.start("pipeline.room", object{"pipeline": p.number, "bytes": max(1, len(data)), "old": p.room})))
+		p.enter(p.wait(p.start("pipeline.room", object{"pipeline": p.number, "bytes": max(1, len(data)), "room": p.room})))
 	}
 	copy(p.slots[p.room], data)
 	args := object{"pipeline": p.number, "name": "E", "data": []object{described}}
@@ -299,8 +299,8 @@ func TestPipelineHold(t *testing.T) {
 		t.Fatalf("got %+v, want exhausted at 3", f)
 	}
 	b, f := p.run(1, true, slots[1])
-	if f != nil || !slices.Equal(b.slots(), slots[1:2]) || b.words(0)[0][0] != 3 {
-		t.Fatalf("%+v, %v", b, f)
+	if f != nil || slices.Contains([]int64{slots[0], slots[2]}, b.slots()[0]) || b.words(0)[0][0] != 3 {
+		t.Fatalf("slots %v, %v", b.slots(), f)
 	}
 	for _, wrong := range []int64{slots[1] + 100, 0, -1} {
 		if _, f := p.run(0, false, wrong); f == nil || f.Kind != errs.Invalid.String() {
@@ -517,7 +517,7 @@ func TestPipelineMistakes(t *testing.T) {
 		{"pipeline.feed", object{"pipeline": p.number, "name": "E", "data": []object{{"dtype": "int32", "samples": []object{}}}}, errs.Invalid},
 		{"pipeline.room", object{"pipeline": p.number}, errs.Invalid},
 		{"pipeline.room", object{"pipeline": p.number, "bytes": 1 << 47}, errs.Invalid},
-		{"pipeline.room", object{"pipeline": p.number, "bytes": 8, "old": 7}, errs.Invalid},
+		{"pipeline.room", object{"pipeline": p.number, "bytes": 8, "room": 7}, errs.Invalid},
 		{"pipeline.close", object{"pipeline": 99}, errs.NotFound},
 		{"operator.outputs", object{"graph": graph}, errs.Invalid},
 		{"pipeline.dot", object{"graph": []byte("x")}, errs.Corrupt},

@@ -41,11 +41,15 @@ class Layout:
     Attributes:
       copies: what is copied.
       size: bytes of the arena.
+
+    Args:
+      align: a power of two that the offsets are multiples of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, align: int = _ALIGN) -> None:
         self.copies: list[Copy] = []
         self.size = 0
+        self._align = align
 
     def place(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Find a place for an array. Return its offset and shape, as calls have them."""
@@ -53,7 +57,7 @@ class Layout:
         if array.size:
             target = array.dtype.newbyteorder("<")
             self.copies.append((self.size, array, target, array.shape))
-            self.size = (self.size + array.nbytes + _ALIGN - 1) & -_ALIGN
+            self.size = (self.size + array.nbytes + self._align - 1) & -self._align
         return found
 
 

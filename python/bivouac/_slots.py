@@ -10,6 +10,7 @@ import os
 import weakref
 from typing import Any
 
+from bivouac._arena import map_memory
 from bivouac._call import Call
 
 __all__ = ["Slots"]
@@ -35,6 +36,25 @@ class Slots:
     def unsent(self, freed: list[int]) -> None:
         """Take back slots of a call that was not sent."""
         self._freed.extend(freed)
+
+    def memory(self, slot: int) -> mmap.mmap:
+        """Return the memory of a slot that this process has mapped."""
+        return self._maps[slot]
+
+    def room(self, call: Call, value: dict[str, Any]) -> int:
+        """Map the room that a call has brought, and return its slot.
+
+        After an interrupt the method is called again.
+        """
+        for number in value.get("gone", []):
+            self._maps.pop(number, None)
+        use = value["room"]
+        slot: int = use["slot"]
+        if use.get("new") and slot not in self._maps:
+            self._maps[slot] = map_memory(call.fds, use["bytes"])
+        while call.fds:
+            os.close(call.fds.pop())
+        return slot
 
     def take(self, call: Call, value: dict[str, Any], taken: dict[int, Any]) -> None:
         """Put the memory of the slots of a batch into `taken`, by their numbers.

@@ -1,4 +1,4 @@
-"""Feeding pipelines: where the side-car reads the arrays. Interrupts at each line of a run."""
+"""Feeding pipelines: the memory that data goes through. Interrupts at each line of a run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,10 @@ import pipeline_scenes
 import pytest
 
 import bivouac
-from bivouac import _rooms, fn
-from bivouac._pipeline.remote import Remote
+from bivouac import fn
+from bivouac._pipeline.remote import Remote, _Feed
 from bivouac._pipeline.running import Running
 from bivouac._slots import Slots
-
-
-@pytest.fixture(params=["direct", "arena"])
-def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The side-car reads the arrays where they lie, or gets them in an arena."""
-    if request.param == "arena":
-        monkeypatch.setattr(_rooms, "enabled", False)
-    return str(request.param)
 
 
 class Stop(Exception):
@@ -44,8 +36,10 @@ def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
             Running._call_sources,
             Running._schedule,
             Remote.feed,
-            Remote._feed_directly,
-            Remote._feed_arena,
+            Remote._room,
+            Remote._mapped,
+            Remote._bring,
+            _Feed.hook,
             Remote.was_fed,
             Remote.forget_feed,
             Remote.take,
@@ -55,6 +49,7 @@ def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
             Remote._look,
             Remote._take,
             Slots.take,
+            Slots.room,
             Slots.freed,
         )
     }
@@ -79,7 +74,7 @@ def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
         sys.settrace(None)
 
 
-def test_an_interrupt_before_each_line_loses_and_repeats_nothing(reading: str) -> None:
+def test_an_interrupt_before_each_line_loses_and_repeats_nothing() -> None:
     @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def graph() -> Any:
         one, two = fn.external_source(
@@ -201,7 +196,7 @@ def test_interrupts_anywhere(tmp_path: Path, scheduled: bool) -> None:
         assert number > 10
 
 
-def test_arrays_of_any_form_are_fed(reading: str) -> None:
+def test_arrays_of_any_form_are_fed() -> None:
     """Strides, byte orders, empty samples, and arrays beside each other and far from each other."""
     rng = np.random.default_rng(2)
     wide = rng.integers(0, 1 << 20, (6, 200, 300)).astype(np.int32)
@@ -230,21 +225,48 @@ def test_arrays_of_any_form_are_fed(reading: str) -> None:
         pipe.run()
 
 
-def test_memory_that_cannot_be_read_goes_by_an_arena(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that forbids it: the first feed finds out, and the others do not try."""
+@pytest.mark.usefixtures("sidecar")
+def test_a_batch_that_was_fed_is_not_changed_by_who_fed_it_or_had_the_one_before() -> None:
+    """It lies where it was fed, in memory that batches before had."""
+    given = np.zeros((2, 1 << 16), np.int32)
 
-    def refused(_: Any) -> dict[str, Any]:
-        return {"address": 8, "token": "00" * 16}
-
-    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=2)
     def graph() -> Any:
-        return fn.external_source(source=lambda i: np.full((2, 4), i, np.int32))
+        inputs = fn.external_source(name="in")
+        repeated = fn.external_source(name="again", repeat_last=True)
+        return inputs, inputs + 1, repeated, inputs
 
-    pipe = graph()
-    monkeypatch.setattr(_rooms, "argument", refused)
-    for i in range(5):
-        assert (np.asarray(pipe.run()[0].as_array()) == i).all()
-        assert not pipe._remote._reads
+    pipe, sizes = graph(), random.Random(3)
+    held: list[Any] = []
+    pipe.build()
+
+    def feed(number: int) -> None:
+        given[...] = number
+        pipe.feed_input("in", given[:, : sizes.randrange(1, 1 << 16)])
+        if number % 3 == 0:
+            pipe.feed_input("again", [given[0], given[1, :5]])
+        given[...] = -1
+
+    for number in range(2):
+        feed(number)
+    for number in range(40):
+        outputs = pipe.run()
+        values = number, number + 1, number - number % 3, number
+        views = [view for output in outputs for view in output.views()]
+        for view, value in zip(views, [value for value in values for _ in range(2)]):
+            assert (view == value).all()
+        if sizes.random() < 0.5:
+            held.append((views, [view.copy() for view in views]))
+        else:
+            for view in views:
+                view[...] = -7  # the program may write to its batch
+        del outputs, views
+        feed(number + 2)
+        if len(held) > 5:
+            had, copies = held.pop(0)
+            for view, copy in zip(had, copies):
+                np.testing.assert_array_equal(view, copy)
+    assert held
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,15 @@ from __future__ import annotations
 import base64
 import collections
 import functools
+import mmap
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bivouac import _client, _dtypes, _pull, _rooms, errors
-from bivouac._arena import Layout, Lease
+from bivouac import _client, _dtypes, errors
+from bivouac._arena import Layout, copy_all
 from bivouac._call import Call
 from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls
@@ -80,8 +81,9 @@ class Remote:
         self._newest = 0  # number of the batch that came last
         self._error: BaseException | None = None  # of a call that nobody has waited for
         self._failed = False
-        self._reads = True  # the side-car can read the memory of this process, as far as is known
         self._feeding: _Feed | None = None  # the newest one
+        # The slots for the next data of external sources, or the calls that have brought them.
+        self._rooms: dict[str, int | Call | None] = {}
         self._over = False  # the last call that took a batch found the end
         self.begun: int = value["begun"]  # batches of the epoch that were begun
         self.resets: int = value["resets"]  # how often the next epoch was begun
@@ -300,8 +302,13 @@ class Remote:
         if isinstance(data, (list, tuple)) and data and isinstance(data[0], TensorCPU):
             layout = layout or data[0].layout() or None
         self.settle()
-        if not self._feed_directly(name, output, laid, layout, entry):
-            self._feed_arena(name, output, laid, layout, entry)
+        room = None
+        if laid.size:
+            room, memory = self._room(name, laid.size)
+            copy_all(memory, laid.copies)
+        self._bring(
+            "pipeline.feed", _Feed(entry, name, self._rooms), room, layout=layout, data=[output]
+        )
 
     def was_fed(self, entry: Any) -> bool:
         """Report whether a feed with this entry has succeeded. It waits for one that goes on."""
@@ -315,70 +322,29 @@ class Remote:
         """Let go of the newest feed."""
         self._feeding = None
 
-    def _feed_directly(
-        self,
-        name: str,
-        output: dict[str, Any],
-        laid: Layout,
-        layout: str | None,
-        entry: Any,
-    ) -> bool:
-        """Have the side-car read the arrays where they lie. Return False if it cannot."""
-        memory = _rooms.argument(self._link) if laid.size and self._reads else None
-        if memory is None:
-            return False
-        rounds = _pull.rounds(laid.copies)
-        pieces, buffers = next(rounds)
-        if next(rounds, None) is not None:
-            return False  # too much for one call
-        self._feeding = feed = _Feed(entry, (laid, buffers), None)
+    def _room(self, name: str, size: int) -> tuple[int, mmap.mmap]:
+        """Return a slot for data of an external source, and its memory of at least size bytes."""
+        room = self._mapped(name)
+        if room is None or len(self._slots.memory(room)) < size:
+            self._bring("pipeline.room", _Feed(None, name, self._rooms), room, bytes=size)
+            room = self._mapped(name)
+            assert room is not None
+        return room, self._slots.memory(room)
+
+    def _mapped(self, name: str) -> int | None:
+        """Return the slot for the next data of an external source, which is mapped, or None."""
+        room = self._rooms.get(name)
+        if isinstance(room, Call):
+            room = self._rooms[name] = self._slots.room(room, room.value())
+        return room
+
+    def _bring(self, op: str, feed: _Feed, room: int | None, **args: Any) -> None:
+        """Make a call that takes a room, if there is one, and may bring another."""
+        self._feeding = feed
         call = self._link.start(
-            "pipeline.feed",
-            hook=feed.hook,
-            pipeline=self._number,
-            name=name,
-            layout=layout,
-            memory=memory,
-            data=[{**output, "bytes": laid.size, "pieces": pieces}],
+            op, hook=feed.hook, pipeline=self._number, name=feed.name, room=room, **args
         )
-        call.cancel_on_interrupt = True
-        try:
-            call.result()
-        except errors.IOError_:
-            self._reads = False
-            return False
-        except errors.BivouacError as err:
-            raise of_call(err) from None
-        return True
-
-    def _feed_arena(
-        self,
-        name: str,
-        output: dict[str, Any],
-        laid: Layout,
-        layout: str | None,
-        entry: Any,
-    ) -> None:
-        """Copy the arrays to memory that the side-car shares."""
-        from bivouac.checkpoint import _engine
-
-        arenas = _engine.arenas(self._link)
-        lease = arenas.filled(laid.size, laid.copies, []) if laid.size else None
-        self._feeding = feed = _Feed(entry, None, lease)
-        try:
-            call = self._link.start(
-                "pipeline.feed",
-                hook=feed.hook,
-                pipeline=self._number,
-                name=name,
-                layout=layout,
-                arena=None if lease is None else lease.number,
-                data=[output],
-            )
-        except BaseException:
-            if lease is not None and self._link.call_with(feed.hook) is None:
-                lease.release()
-            raise
+        call.wait()
         try:
             call.result()
         except errors.BivouacError as err:
@@ -394,26 +360,24 @@ class _Taken(NamedTuple):
 
 
 class _Feed:
-    """A _Feed is a call of pipeline.feed. Its hook tells it how the call ended.
+    """A _Feed is a call that takes a room of an external source and may bring another.
 
-    It keeps the arrays that the side-car reads, or the arena, until then.
+    Its hook tells it how the call ended. After a failure the source has its room yet.
     """
 
-    __slots__ = ("_kept", "_lease", "entry", "succeeded")
+    __slots__ = ("_rooms", "entry", "name", "succeeded")
 
-    def __init__(self, entry: Any, kept: Any, lease: Lease | None) -> None:
+    def __init__(self, entry: Any, name: str, rooms: dict[str, Any]) -> None:
         self.entry = entry
-        self._kept = kept
-        self._lease = lease
+        self.name = name
         self.succeeded = False
+        self._rooms = rooms
 
     def hook(self, call: Call, event: str) -> None:
-        """Note the end of the call. It is its hook."""
-        if self._lease is not None:
-            self._lease.hook(call, event)
-        if event == "end":
-            self.succeeded = call.succeeded()
-            self._kept = None
+        """Note the end of the call, and what has brought the next room. It is the call's hook."""
+        if event == "end" and call.succeeded():
+            self._rooms[self.name] = call if "room" in call.value() else None
+            self.succeeded = True
 
 
 def _of_batch(failure: BaseException) -> BaseException:
@@ -426,7 +390,7 @@ def _of_batch(failure: BaseException) -> BaseException:
 
 
 def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
-    """Return the description of a fed batch, and where its arrays go in an arena."""
+    """Return the description of a fed batch, and where its arrays go in a room."""
     samples = isinstance(data, (list, tuple))
     arrays = [as_numpy(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
@@ -437,7 +401,7 @@ def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
         raise TypeError(f"feed_input: want numbers or booleans, got {dtype}")
     if not samples and arrays[0].ndim == 0:
         raise ValueError("feed_input: want samples along a first axis, got a scalar")
-    laid = Layout()
+    laid = Layout(align=1)
     places: list[dict[str, Any]] = []
     for i, array in enumerate(arrays):
         if array.dtype != dtype:
@@ -448,6 +412,9 @@ def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
                 got=str(array.dtype),
             )
         places.append(laid.place(np.asarray(array)))
-    if samples:
-        return {"dtype": name, "samples": places}, laid
-    return {"dtype": name, **places[0]}, laid
+    if not samples:
+        return {"dtype": name, **places[0]}, laid
+    shape = places[0]["shape"]
+    if all(place["shape"] == shape for place in places):
+        return {"dtype": name, "offset": 0, "shape": [len(places), *shape]}, laid
+    return {"dtype": name, "samples": places}, laid
