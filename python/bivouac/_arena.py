@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import threading
@@ -58,6 +59,18 @@ class Layout:
             target = array.dtype.newbyteorder("<")
             self.copies.append((self.size, array, target, array.shape))
             self.size = (self.size + array.nbytes + self._align - 1) & -self._align
+        return found
+
+
+    def stack(self, arrays: Sequence[np.ndarray[Any, Any]]) -> dict[str, Any]:
+        """Find a place for arrays of one shape and type, as one array with a new first axis."""
+        first, size = arrays[0], arrays[0].nbytes
+        found = {"offset": self.size, "shape": [len(arrays), *first.shape]}
+        if size:
+            target, shape = first.dtype.newbyteorder("<"), first.shape
+            ends = range(self.size, self.size + size * len(arrays), size)
+            self.copies += [(at, array, target, shape) for at, array in zip(ends, arrays)]
+            self.size = (self.size + size * len(arrays) + self._align - 1) & -self._align
         return found
 
 
@@ -291,9 +304,16 @@ def copy_all(memory: mmap.mmap, copies: Sequence[Copy]) -> None:
     if size >= _LARGE and threads > 1:
         _copy_in_threads(memory, copies, threads, size)
         return
-    ndarray, copyto = np.ndarray, np.copyto
+    rows: Any = None  # places for arrays of one form, back to back
+    begin, row, nbytes, form = 0, 0, 0, None
     for offset, source, dtype, shape in copies:
-        copyto(ndarray(shape, dtype, memory, offset), source, casting="equiv")
+        if not nbytes or (dtype, shape) != form or offset != begin + row * nbytes:
+            begin, row, form = offset, 0, (dtype, shape)
+            nbytes = math.prod(shape) * dtype.itemsize
+            count = (len(memory) - offset) // nbytes if nbytes else 1
+            rows = np.ndarray((count, *shape), dtype, memory, offset)
+        rows[row] = source
+        row += 1
 
 
 def _copy_in_threads(

@@ -395,14 +395,12 @@ def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
     arrays = [as_numpy(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
         raise ValueError("feed_input: want at least one sample, got an empty list")
-    dtype = arrays[0].dtype
+    dtype, shape = arrays[0].dtype, arrays[0].shape
     name = _dtypes.name_of(dtype)
     if name is None:
         raise TypeError(f"feed_input: want numbers or booleans, got {dtype}")
-    if not samples and arrays[0].ndim == 0:
+    if not samples and not shape:
         raise ValueError("feed_input: want samples along a first axis, got a scalar")
-    laid = Layout(align=1)
-    places: list[dict[str, Any]] = []
     for i, array in enumerate(arrays):
         if array.dtype != dtype:
             raise MixedTypes(
@@ -411,10 +409,9 @@ def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
                 want=f"samples of one type, {dtype}",
                 got=str(array.dtype),
             )
-        places.append(laid.place(np.asarray(array)))
+    laid = Layout(align=1)
     if not samples:
-        return {"dtype": name, **places[0]}, laid
-    shape = places[0]["shape"]
-    if all(place["shape"] == shape for place in places):
-        return {"dtype": name, "offset": 0, "shape": [len(places), *shape]}, laid
-    return {"dtype": name, "samples": places}, laid
+        return {"dtype": name, **laid.place(arrays[0])}, laid
+    if all([array.shape == shape for array in arrays]):
+        return {"dtype": name, **laid.stack(arrays)}, laid
+    return {"dtype": name, "samples": [laid.place(array) for array in arrays]}, laid
