@@ -86,6 +86,17 @@ func (p *Pipeline) Peek(ctx context.Context, i int) (*Batch, error) {
 	return s.peeked(ok, nil)
 }
 
+// Ready reports whether Peek(i) returns a batch, or its error, without waiting for it. A batch that
+// takes a few microseconds, which Peek makes itself, is ready too.
+func (p *Pipeline) Ready(i int) bool {
+	if err := p.turn.Enter("pipeline.Ready"); err != nil {
+		return false
+	}
+	defer p.turn.Leave()
+	s, ok := p.ring.At(i)
+	return ok && (s.err != nil || s.frame.Inline() || s.exec.Ready(s.frame))
+}
+
 // peeked returns the batch of the slot, or io.EOF without one.
 func (s *slot) peeked(ok bool, err error) (*Batch, error) {
 	if !ok {

@@ -128,8 +128,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestLentFeed: memory that is lent with a batch comes back once, with the bytes that it had, unless
-// it was given away with an output that is this batch. Other outputs and batches do not share it.
+// TestLentFeed: memory that is lent with a batch comes back once, with the bytes it had. It does
+// not if it was given away with an output. Other outputs and batches do not share it.
 func TestLentFeed(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -214,7 +214,8 @@ func TestLentFeed(t *testing.T) {
 				}
 			}
 			lent := tensor.Batch{DType: tensor.Int8, NDim: 1, Layout: "W", Offsets: []int{0, 1}, Dims: []int{1}, Data: []byte{1}}
-			err := p.Feed("in", []pipeline.Data{&lent}, &pipeline.FeedOptions{Release: func() { t.Error("released after an error") }})
+			options := &pipeline.FeedOptions{Release: func() { t.Error("released after an error") }}
+			err := p.Feed("in", []pipeline.Data{&lent}, options)
 			if !errors.Is(err, errs.Mismatch) {
 				t.Errorf("got %v, want an error: the dtype differs", err)
 			}

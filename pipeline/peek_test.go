@@ -52,13 +52,16 @@ func TestPeek(t *testing.T) {
 		case 1, 2:
 			b, err := p.Peek(t.Context(), i)
 			if i >= flight {
-				if !errors.Is(err, io.EOF) {
+				if !errors.Is(err, io.EOF) || p.Ready(i) {
 					t.Fatalf("batch %d of %d in flight: got %v, want EOF", i, flight, err)
 				}
 				break
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !p.Ready(i) {
+				t.Fatalf("batch %d was made, and is not ready", at+i)
 			}
 			d, before := seen[at+i]
 			if !before {

@@ -159,6 +159,9 @@ func (d *definedEngine) next(ctx context.Context, i int) (*slotBatch, error) {
 	return h, nil
 }
 
+// ready implements engine. It has one batch at a time.
+func (d *definedEngine) ready(int) bool { return false }
+
 // taken implements engine. A state counts a batch from next on.
 func (d *definedEngine) taken(context.Context) error {
 	d.begun, d.kept = d.begun-1, nil

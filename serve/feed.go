@@ -85,7 +85,7 @@ func readRoomArgs(a *args) (r roomArgs) {
 	return r
 }
 
-// pipelineRoom gives the client a room for data that it is about to feed, and takes an old one back.
+// pipelineRoom gives the client a room for data that is about to be fed, and takes an old one back.
 func pipelineRoom(_ *call, p *piped, a roomArgs) (reply, error) {
 	if a.bytes < 1 || a.bytes > maxArena {
 		return reply{}, wrongArgument("bytes", "1 to "+strconv.Itoa(maxArena), strconv.FormatInt(a.bytes, 10))
@@ -211,7 +211,8 @@ func (f *fedOutput) lent(room *slot) (pipeline.Data, error) {
 }
 
 func wrongOffset(d tensor.DType, at int64) error {
-	return wrongArgument("offset", "a multiple of "+strconv.Itoa(d.Size())+", the size of an element", strconv.FormatInt(at, 10))
+	return wrongArgument("offset", "a multiple of "+strconv.Itoa(d.Size())+", the size of an element",
+		strconv.FormatInt(at, 10))
 }
 
 // read returns the batch as views of memory.

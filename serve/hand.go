@@ -10,12 +10,19 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// delivery is what the client is told of batches that it gets.
+type delivery struct {
+	flight
+	Number int64     `json:"number"` // of the first batch, in the order in which the client gets them
+	Slots  []slotUse `json:"slots"`
+	Gone   []int64   `json:"gone,omitempty"` // slots that the client may unmap
+	slotBatch
+	Together int          `json:"together"`       // how many batches of this size may come at a time
+	More     []*slotBatch `json:"more,omitempty"` // the other batches
+}
+
 // slotBatch is a batch on its way to the client.
 type slotBatch struct {
-	flight
-	Number   int64        `json:"number"` // of the batch, in the order in which the client gets them
-	Slots    []slotUse    `json:"slots"`
-	Gone     []int64      `json:"gone,omitempty"` // slots that the client may unmap
 	Epoch    int64        `json:"epoch"`
 	Index    int64        `json:"index"`
 	Position int64        `json:"position"`
@@ -84,50 +91,68 @@ func (out *slotOutput) put(in, place int64) {
 	}
 }
 
-// hand gives a batch to the client, which holds it from now on. Large outputs that lie in slots go
-// as they are. The others are copied into one slot.
-func (p *piped) hand(h *slotBatch) (reply, error) {
+// size returns the bytes of all outputs.
+func (h *slotBatch) size() (n int) {
+	for _, data := range h.data {
+		n += len(data)
+	}
+	return n
+}
+
+// hand gives batches to the client, which holds them as one from now on. Large outputs that lie in
+// slots go as they are. The others are copied into one slot. together is how many of them may come
+// at a time.
+func (p *piped) hand(all []*slotBatch, together int) (reply, error) {
 	s := &p.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := make([]*slot, len(h.data)) // the slot that the output lies in
-	files, size := 1, int64(0)
-	for i, data := range h.data {
-		if t, at := s.find(data); h.detach != nil && t != nil && len(data) >= ownSlot && (t.file == nil || files < mostFiles) {
-			own[i] = t
-			h.Outputs[i].put(t.number, at)
-			if t.file != nil {
-				files++
-			}
-			continue
-		}
-		h.Outputs[i].put(0, size)
-		size = (size + int64(len(data)) + alignment - 1) &^ (alignment - 1)
+	type copied struct {
+		out  *slotOutput
+		data []byte
 	}
-	var common *slot
-	if len(own) == 0 || slices.Contains(own, nil) {
-		var err error
-		if common, err = s.take(size + size/8); err != nil {
+	var slots []*slot
+	var detach []func()
+	var rest []copied // that goes into the common slot
+	files, size, outputs := 1, int64(0), 0
+	for _, h := range all {
+		for i, data := range h.data {
+			out := &h.Outputs[i]
+			outputs++
+			t, at := s.find(data)
+			if h.detach != nil && t != nil && len(data) >= ownSlot && (t.file == nil || files < mostFiles) {
+				slots, detach = append(slots, t), append(detach, func() { h.detach(i) })
+				out.put(t.number, at)
+				if t.file != nil {
+					files++
+				}
+				continue
+			}
+			out.put(0, size)
+			rest = append(rest, copied{out, data})
+			size = (size + int64(len(data)) + alignment - 1) &^ (alignment - 1)
+		}
+	}
+	if len(rest) > 0 || outputs == 0 {
+		common, err := s.take(size + size/8)
+		if err != nil {
 			return reply{}, err
 		}
-	}
-	var pieces []copying
-	for i, data := range h.data {
-		if out := &h.Outputs[i]; own[i] == nil {
-			out.Slot = common.number
-			pieces = cutCopy(pieces, common.mem[out.Offset:][:len(data)], data)
+		var pieces []copying
+		for _, c := range rest {
+			c.out.Slot = common.number
+			pieces = cutCopy(pieces, common.mem[c.out.Offset:][:len(c.data)], c.data)
 		}
+		copyAll(pieces)
+		slots = append(slots, common)
 	}
-	copyAll(pieces)
-	for i, in := range own {
-		if in != nil {
-			h.detach(i)
-		}
+	for _, d := range detach {
+		d()
 	}
-	p.last, p.unsure = p.last+1, p.unsure+1
-	h.flight, h.Number = p.flight(), p.last
+	h := delivery{Number: p.last + 1, slotBatch: *all[0], Together: together, More: all[1:]}
+	p.last, p.unsure = p.last+int64(len(all)), p.unsure+len(all)
+	h.flight = p.flight()
 	var sent []*os.File
-	h.Slots, sent = s.lend(append(own, common))
+	h.Slots, sent = s.lend(slots)
 	h.Gone, s.gone = s.gone, nil
 	r, err := answer(h)
 	r.files = sent

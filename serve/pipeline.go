@@ -25,6 +25,8 @@ type engine interface {
 	Begin(ctx context.Context, wait bool) (bool, error)
 	// next returns the i-th batch in flight, the oldest one with i = 0.
 	next(ctx context.Context, i int) (*slotBatch, error)
+	// ready reports whether next brings the i-th batch without waiting.
+	ready(i int) bool
 	// taken says that the oldest batch is the program's, and no longer in flight.
 	taken(ctx context.Context) error
 	InFlight() int
@@ -47,6 +49,8 @@ func (g graphEngine) next(ctx context.Context, i int) (*slotBatch, error) {
 	}
 	return outgoing(b), nil
 }
+
+func (g graphEngine) ready(i int) bool { return g.Ready(i) }
 
 func (g graphEngine) taken(ctx context.Context) error {
 	_, err := g.Take(ctx)
@@ -329,12 +333,14 @@ type runArgs struct {
 	schedule int
 	take     bool
 	ahead    bool // take what the program will ask for, unless another call comes first
+	most     int  // batches to take, if they are small and ready; 0 is 1
 	freed    []int64
 }
 
 func readRunArgs(a *args) (r runArgs) {
 	a.into("schedule", &r.schedule)
 	r.take, r.ahead = a.flag("take"), a.flag("ahead")
+	a.into("most", &r.most)
 	a.into("freed", &r.freed)
 	return r
 }
@@ -346,6 +352,9 @@ const mostScheduled = 1 << 16
 func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	if a.schedule < 0 || a.schedule > mostScheduled {
 		return reply{}, wrongArgument("schedule", "0 to "+strconv.Itoa(mostScheduled), strconv.Itoa(a.schedule))
+	}
+	if a.most < 0 || a.most > mostTogether {
+		return reply{}, wrongArgument("most", "0 to "+strconv.Itoa(mostTogether), strconv.Itoa(a.most))
 	}
 	if err := p.slots.free(a.freed); err != nil {
 		return reply{}, err
@@ -391,8 +400,26 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	}
-	return p.hand(b)
+	all := []*slotBatch{b}
+	together := max(1, min(smallTogether/max(1, b.size()), a.most))
+	for size := b.size(); len(all) < together && p.ready(p.unsure+len(all)); {
+		further, err := p.next(ctx, p.unsure+len(all))
+		if err != nil {
+			break // the call that takes it as the oldest one says why
+		}
+		if size += further.size(); size > smallTogether {
+			break
+		}
+		all = append(all, further)
+	}
+	return p.hand(all, together)
 }
+
+// Small batches that are ready go together, while all have at most smallTogether bytes.
+const (
+	mostTogether  = 64
+	smallTogether = 32 << 10
+)
 
 // flight says how far the client is.
 type flight struct {

@@ -161,6 +161,15 @@ func (r *Ring[F, T]) Peek(ctx context.Context, i int) (f F, ok bool, err error) 
 	return at, true, nil
 }
 
+// At returns the i-th value in flight, which may be in the making. ok is false if fewer are in
+// flight.
+func (r *Ring[F, T]) At(i int) (f F, ok bool) {
+	if len(r.flight) <= i {
+		return f, false
+	}
+	return r.flight[i].slot, true
+}
+
 // Release takes back the value that has been held longest, if any.
 func (r *Ring[F, T]) Release() {
 	if len(r.held) > 0 {

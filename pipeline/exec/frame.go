@@ -196,6 +196,10 @@ func (f *Frame) Feed(i, output int, samples []tensor.Tensor) { f.values[f.fed[i]
 // lies there too.
 func (f *Frame) Lend(i, output int, whole []byte) { f.whole[f.fed[i]+output] = whole }
 
+// Inline reports whether Wait computes the frame in the calling goroutine, which takes less time
+// than having a worker do it.
+func (f *Frame) Inline() bool { return f.inline }
+
 // Len returns the number of samples.
 func (f *Frame) Len() int { return len(f.Positions) }
 

@@ -113,7 +113,7 @@ func ExportedLimits() map[string]int {
 		"op/segmentation":                     0,
 		"order":                               170,
 		"pipeline":                            147,
-		"pipeline/exec":                       37,
+		"pipeline/exec":                       40,
 		"pipeline/recipe":                     11,
 		"pipeline/fn":                         424,
 		"pipeline/graph":                      33,

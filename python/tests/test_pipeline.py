@@ -252,7 +252,7 @@ class TestStates:
         root = pipeline_scenes.files(tmp_path)
         want = []
         pipe = self.graph(root)
-        for _ in range(12):
+        for _ in range(12 + 40):
             want.append(pipeline_scenes.told(pipe.run()))
         pipe, state, seen = self.graph(root), None, []
         for i in range(12):
@@ -262,13 +262,13 @@ class TestStates:
                 os.kill(process.pid, signal.SIGKILL)
                 came = []
                 with pytest.raises(errors.Died):
-                    for _ in range(3):  # what was made ahead may have come before
+                    for _ in range(40):  # what came ahead is here
                         came.append(pipeline_scenes.told(pipe.run()))
                 assert came == want[i : i + len(came)]
                 pipe = self.graph(root, checkpoint=state)
             seen.append(pipeline_scenes.told(pipe.run()))
             state = pipe.checkpoint()
-        assert seen == want
+        assert seen == want[:12]
 
     def test_a_file_has_the_old_state_or_the_new(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,7 @@ from bivouac._slots import Slots
 
 __all__ = ["Remote"]
 
+_MOST = 16  # small batches that come with one answer
 
 
 class Remote:
@@ -84,6 +85,8 @@ class Remote:
         self._feeding: _Feed | None = None  # the newest one
         # The slots for the next data of external sources, or the calls that have brought them.
         self._rooms: dict[str, int | Call | None] = {}
+        self._most = _MOST if self._ahead and not callbacks else 1  # batches of one answer
+        self._together = 1  # how many come with the next answer, as the last one says
         self._over = False  # the last call that took a batch found the end
         self.begun: int = value["begun"]  # batches of the epoch that were begun
         self.resets: int = value["resets"]  # how often the next epoch was begun
@@ -142,16 +145,24 @@ class Remote:
         """
         self.settle()
         interrupted = bool(self._ready) and not self._ready[0].ahead
+        most = self._most if depth > 1 else 1
         if not self._ready and not self._over:
-            self._run(schedule, take=True)
+            self._run(schedule, take=True, most=most)
             self.settle()
         self._over = False
         if not self._ready:
             return None
         # After an interrupt right here, two are ready: then none is asked for.
         if self._ahead and depth > 1 and not interrupted and len(self._ready) == 1:
-            self._run(max(0, depth - self.flight), take=True, ahead=True)
+            missing = depth + self._together - 1 - self.flight
+            self._run(max(0, missing), take=True, ahead=True, most=most)
         return self._ready.popleft().batch
+
+    def take_ready(self) -> tuple[TensorListCPU, ...] | None:
+        """Return a batch that is here, or None. The last one that is here is for `take`."""
+        if len(self._ready) > 1 and self._ahead and self._pid == os.getpid():
+            return self._ready.popleft().batch
+        return None
 
     def left(self) -> int:
         """Return how many batches were begun and not returned."""
@@ -186,8 +197,8 @@ class Remote:
             self._error = None
             raise failure
 
-    def _run(self, batches: int, take: bool, ahead: bool = False) -> None:
-        """Make a call of pipeline.run. `settle` waits for it."""
+    def _run(self, batches: int, take: bool, ahead: bool = False, most: int = 1) -> None:
+        """Make a call of pipeline.run, which takes up to `most` batches. `settle` waits for it."""
         self._close_dropped()
         self._taken, self._asked_ahead = {}, ahead
         freed = self._slots.freed()
@@ -200,6 +211,7 @@ class Remote:
                 schedule=batches,
                 take=take,
                 ahead=ahead or None,
+                most=most if most > 1 else None,
                 taken=self._got(),
                 freed=freed,
             )
@@ -239,11 +251,13 @@ class Remote:
         if "slots" in value:
             memory = self._taken
             self._slots.take(call, value, memory)
-            batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
-            number = value["number"]
-            if not self._ready or self._ready[-1].number < number:
-                self._ready.append(_Taken(number, batch, self._asked_ahead))
-            self._newest = number
+            batches = [value, *value.get("more", ())]
+            for number, told in enumerate(batches, value["number"]):
+                batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in told["outputs"]])
+                if not self._ready or self._ready[-1].number < number:
+                    self._ready.append(_Taken(number, batch, self._asked_ahead))
+                self._newest = number
+            self._together = value["together"]
             self._seen = call.number
         else:
             self._over = self._over or bool(value.get("end"))

@@ -146,6 +146,10 @@ class Running(Turns):
         """
         del cuda_stream
         remote = self._opened()
+        if not pipeline_inputs and self._api_type is PipelineAPIType.BASIC:
+            ready = remote.take_ready()
+            if ready is not None:
+                return ready
         if pipeline_inputs:
             if self._depth() > 1:
                 raise RuntimeError(
