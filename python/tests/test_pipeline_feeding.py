@@ -103,7 +103,12 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing() -> None:
     assert not pipe._remote._link._calls
 
 
-def ahead(root: Path, state: bytes | None = None, depth: int = 2) -> Any:
+LARGE, SMALL = 9000, 5  # elements: batches that come one by one, or several at a time
+
+
+def ahead(
+    root: Path, state: bytes | None = None, depth: int = 2, elements: int = LARGE
+) -> Any:
     """Return a pipeline without external sources."""
 
     @bivouac.pipeline_def(
@@ -119,7 +124,7 @@ def ahead(root: Path, state: bytes | None = None, depth: int = 2) -> Any:
         data, label = fn.readers.file(
             file_root=str(root), file_filters=["*.bin"], random_shuffle=True
         )
-        return label, fn.random.uniform(shape=[9000]), data
+        return label, fn.random.uniform(shape=[elements]), data
 
     return made()
 
@@ -137,44 +142,49 @@ def test_as_many_are_in_the_making_as_were_asked_for(tmp_path: Path, depth: int)
         assert in_flight == (depth if depth > 1 else 0), number
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.01])
+@pytest.mark.parametrize(("pause", "elements"), [(0.0, LARGE), (0.01, LARGE), (0.01, SMALL)])
 def test_an_interrupt_before_each_line_of_a_run_that_asks_ahead(
-    tmp_path: Path, pause: float
+    tmp_path: Path, pause: float, elements: int
 ) -> None:
     """The next batch is the one after the last that the program got, and so says the state.
 
     In a pause a batch comes that was asked for ahead.
     """
     root = pipeline_scenes.files(tmp_path)
-    plain, pipe = ahead(root), ahead(root)
+    plain, pipe = ahead(root, elements=elements), ahead(root, elements=elements)
     came = 0
     for line in range(1, 1000):
+        while elements == SMALL and len(pipe._remote._ready if pipe._remote else []) > 1:
+            assert pipeline_scenes.told(pipe.run()) == pipeline_scenes.told(plain.run())
         interrupted, batch = run_interrupted(pipe, line)
         want = pipeline_scenes.told(plain.run())
         if interrupted:
             came += 1
             time.sleep(pause)
-            assert pipeline_scenes.told(ahead(root, pipe.checkpoint()).run()) == want, line
+            other = ahead(root, pipe.checkpoint(), elements=elements)
+            assert pipeline_scenes.told(other.run()) == want, line
             batch = pipe.run()
         assert pipeline_scenes.told(batch) == want, line
         if not interrupted:
             break
     assert came > 60, came
-    assert pipe._remote.left() <= 3
+    assert pipe._remote.left() <= (3 if elements == LARGE else 40)
     for _ in range(5):
         assert pipeline_scenes.told(pipe.run()) == pipeline_scenes.told(plain.run())
 
 
-@pytest.mark.parametrize("scheduled", [False, True])
-def test_interrupts_anywhere(tmp_path: Path, scheduled: bool) -> None:
+@pytest.mark.parametrize(
+    ("scheduled", "elements"), [(False, LARGE), (True, LARGE), (False, SMALL)]
+)
+def test_interrupts_anywhere(tmp_path: Path, scheduled: bool, elements: int) -> None:
     """Batches come in order, and a state leads to the one that comes next."""
     root = pipeline_scenes.files(tmp_path)
-    plain = ahead(root)
+    plain = ahead(root, elements=elements)
     want = [pipeline_scenes.told(plain.run()) for _ in range(80)]
     never = 1 << 30
     for seed in range(8):
         rng = random.Random(seed)
-        pipe, number = ahead(root, depth=1 + seed % 4), 0
+        pipe, number = ahead(root, depth=1 + seed % 4, elements=elements), 0
         for _ in range(80):
             if rng.random() < 0.15:
                 time.sleep(rng.random() * 0.004)
@@ -191,9 +201,72 @@ def test_interrupts_anywhere(tmp_path: Path, scheduled: bool) -> None:
                 assert pipeline_scenes.told(batch) == want[number], (seed, number)
                 number += 1
             if rng.random() < 0.1:
-                batch = ahead(root, pipe.checkpoint()).run()
+                batch = ahead(root, pipe.checkpoint(), elements=elements).run()
                 assert pipeline_scenes.told(batch) == want[number], (seed, number)
         assert number > 10
+
+
+def fed_ahead(state: bytes | None = None, depth: int = 2) -> Any:
+    """Return a pipeline with external sources whose batches differ in size."""
+
+    def numbers(batch: Any) -> Any:
+        rng = random.Random(batch.iteration)
+        size = rng.choice([1, 7, 3000, 60000])
+        sizes = [rng.randrange(size) if rng.random() < 0.3 else size for _ in range(3)]
+        return [np.full(size, batch.iteration, np.int32) for size in sizes]
+
+    def labels(batch: Any) -> Any:
+        return np.full((3, 1), batch.iteration, np.int64)
+
+    @bivouac.pipeline_def(
+        batch_size=3,
+        num_threads=1,
+        device_id=None,
+        enable_checkpointing=True,
+        checkpoint=state,
+        prefetch_queue_depth=depth,
+    )
+    def made() -> Any:
+        number = fn.external_source(source=numbers, batch_info=True)
+        label = fn.external_source(source=labels, batch_info=True)
+        return number, label, number + 1
+
+    return made()
+
+
+def test_interrupts_anywhere_with_sources() -> None:
+    """As above, while the program holds some batches and writes to others."""
+
+    def check(batch: Any, number: int, what: object) -> None:
+        for output, value in zip(batch, (number, number, number + 1)):
+            for view in output.views():
+                assert (view == value).all(), (what, number)
+
+    never = 1 << 30
+    for seed in range(10):
+        rng = random.Random(seed)
+        depth = 1 + seed % 4
+        pipe, number = fed_ahead(depth=depth), 0
+        held: list[tuple[int, Any]] = []
+        while number < 40:
+            line = rng.randrange(1, 400) if rng.random() < 0.6 else never
+            interrupted, batch = run_interrupted(pipe, line)
+            if not interrupted:
+                check(batch, number, (seed, line))
+                if rng.random() < 0.5:
+                    held.append((number, batch))
+                else:
+                    for output in batch:
+                        for view in output.views():
+                            view[...] = -1
+                number += 1
+            if len(held) > 5:
+                had, one = held.pop(rng.randrange(len(held)))
+                check(one, had, (seed, "held"))
+            if rng.random() < 0.15:
+                pipe = fed_ahead(pipe.checkpoint(), depth)
+                check(pipe.run(), number, (seed, "state"))
+                number += 1
 
 
 def test_arrays_of_any_form_are_fed() -> None:

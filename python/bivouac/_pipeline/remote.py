@@ -190,7 +190,8 @@ class Remote:
                 under_way.wait()
         self._look()
         if self._failed:
-            self._note(self._link.call("pipeline.progress", pipeline=self._number))
+            number, taken = self._number, self._got()
+            self._note(self._link.call("pipeline.progress", pipeline=number, taken=taken))
             self._failed = False
         if self._error is not None:
             failure = self._error
@@ -355,9 +356,8 @@ class Remote:
     def _bring(self, op: str, feed: _Feed, room: int | None, **args: Any) -> None:
         """Make a call that takes a room, if there is one, and may bring another."""
         self._feeding = feed
-        call = self._link.start(
-            op, hook=feed.hook, pipeline=self._number, name=feed.name, room=room, **args
-        )
+        args |= {"pipeline": self._number, "taken": self._got(), "name": feed.name, "room": room}
+        call = self._link.start(op, hook=feed.hook, **args)
         call.wait()
         try:
             call.result()
