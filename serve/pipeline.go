@@ -386,7 +386,7 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	b, err := p.next(ctx, p.unsure)
 	switch {
 	case errors.Is(err, io.EOF):
-		return p.progress(true)
+		return p.noBatch()
 	case err != nil && (p.unsure > 0 || ctx.Err() != nil && k.ctx.Err() == nil):
 		return p.progress(false) // the call that takes it as the oldest one says why
 	case err != nil:

@@ -238,15 +238,21 @@ class Remote:
             memory = self._taken
             self._slots.take(call, value, memory)
             batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in value["outputs"]])
-            number = value["number"]
-            if not self._ready or self._ready[-1].number < number:
-                self._ready.append(_Taken(number, batch, self._asked_ahead))
-            self._newest = number
+            self._keep(_Taken(value["number"], batch, self._asked_ahead))
+            self._seen = call.number
+        elif "number" in value:
+            self._keep(_Taken(value["number"], None, False))
             self._seen = call.number
         else:
             self._over = self._over or bool(value.get("end"))
             self._seen = call.number
         self._taken = {}
+
+    def _keep(self, taken: _Taken) -> None:
+        """Keep what the side-car has handed out. After an interrupt it is called again."""
+        if not self._ready or self._ready[-1].number < taken.number:
+            self._ready.append(taken)
+        self._newest = taken.number
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
@@ -271,6 +277,11 @@ class Remote:
         """Begin the next epoch."""
         self._note(self.call("reset"))
         self._over = False
+
+    def leave(self) -> None:
+        """Leave out the rest of an epoch of a definition, and what an interrupted call has taken."""
+        self.reset()
+        self._ready.clear()
 
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""
@@ -386,10 +397,10 @@ class Remote:
 
 
 class _Taken(NamedTuple):
-    """A batch that the side-car has handed out, and the program does not have."""
+    """What the side-car has handed out, and the program does not have."""
 
     number: int
-    batch: tuple[TensorListCPU, ...]
+    batch: tuple[TensorListCPU, ...] | None  # None: the end of an epoch of a definition
     ahead: bool  # it was asked for ahead
 
 
