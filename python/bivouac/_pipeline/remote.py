@@ -279,7 +279,7 @@ class Remote:
         self._over = False
 
     def leave(self) -> None:
-        """Leave out the rest of an epoch of a definition, and what an interrupted call has taken."""
+        """Leave out the rest of an epoch of a definition, and what an interrupted call took."""
         self.reset()
         self._ready.clear()
 
