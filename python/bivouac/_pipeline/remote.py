@@ -66,6 +66,7 @@ class Remote:
             self._calls = Calls(self._link, callbacks, callback_timeout)
             self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
+        self.blocks: bool = value.get("blocking", False)  # a batch that is not fed is waited for
         self._ahead = ahead and not self.inputs
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
@@ -436,10 +437,18 @@ def _of_batch(failure: BaseException) -> BaseException:
     return of_call(failure)
 
 
+def _array(sample: Any) -> Any:
+    """Return a sample as an array. Bytes are one of uint8, such as an encoded video."""
+    if isinstance(sample, (bytes, bytearray)):
+        return np.frombuffer(sample, np.uint8)
+    return as_numpy(sample)
+
+
 def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
     """Return the description of a fed batch, and where its arrays go in an arena."""
+    data = [data] if isinstance(data, (bytes, bytearray)) else data
     samples = isinstance(data, (list, tuple))
-    arrays = [as_numpy(sample) for sample in data] if samples else [as_numpy(data)]
+    arrays = [_array(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
         raise ValueError("feed_input: want at least one sample, got an empty list")
     dtype = arrays[0].dtype
