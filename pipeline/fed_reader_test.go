@@ -205,3 +205,61 @@ func TestFedReaderBlocks(t *testing.T) {
 		t.Errorf("after waiting in vain: got %v", got)
 	}
 }
+
+// closing counts how often it was closed.
+type closing struct {
+	counter
+	closed *int
+}
+
+func (c *closing) Close() error {
+	*c.closed++
+	return nil
+}
+
+// TestOpenFed: each pipeline of a definition opens a reader of its own, and closes it once.
+func TestOpenFed(t *testing.T) {
+	opened, closed := 0, 0
+	var failure error
+	src := pipeline.OpenFed(func() (pipeline.FedReader, error) {
+		if failure != nil {
+			return nil, failure
+		}
+		opened++
+		return &closing{counter{fed: make(chan struct{}, 1)}, &closed}, nil
+	})
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 2}, func(b *pipeline.Builder) []pipeline.Node {
+		return pipeline.ExternalSource(b, src, pipeline.SourceOptions{Name: "in"})
+	})
+	if err != nil || opened != 0 {
+		t.Fatal(opened, err)
+	}
+	var pipes []*pipeline.Pipeline
+	for i := range 2 {
+		p, err := d.New(t.Context(), nil)
+		if err != nil || opened != i+1 {
+			t.Fatal(opened, err)
+		}
+		pipes = append(pipes, p)
+	}
+	for i, p := range pipes {
+		feedNumber(t, p, int32(10*i+2))
+	}
+	for i, p := range pipes {
+		if got, n := numbers(t, next(t, p)), int32(10*i+2); !slices.Equal(got, []int32{n, n - 1}) {
+			t.Errorf("pipeline %d: %v", i, got)
+		}
+	}
+	for _, p := range append(pipes, pipes...) {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	failure = &errs.Error{Kind: errs.Exhausted, Op: "open", Want: "a reader"}
+	if _, err := d.New(t.Context(), nil); !errors.Is(err, errs.Exhausted) || !strings.Contains(err.Error(), "node in") {
+		t.Errorf("a reader that fails: got %v", err)
+	}
+	if opened != 2 || closed != 2 {
+		t.Errorf("%d opened, %d closed", opened, closed)
+	}
+}

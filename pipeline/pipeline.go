@@ -165,7 +165,7 @@ func newPipeline(
 	}
 	if err != nil {
 		p.closeMinds()
-		return nil, err
+		return nil, errors.Join(err, p.closeInputs())
 	}
 	if p.late.nodes = slices.ContainsFunc(g.Nodes, (*graph.Node).Late); p.late.nodes {
 		p.config.Made = exec.NewMade()
@@ -195,13 +195,20 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 		if in.source == nil {
 			in.source = &sourceNode{}
 		}
+		if in.source.source.open != nil {
+			own, err := in.source.source.opened()
+			if err != nil {
+				return in.wrap(err)
+			}
+			in.source = &sourceNode{source: own, options: in.source.options}
+		}
+		p.inputs = append(p.inputs, in)
 		if s := in.source.source.state; s != nil {
 			var err error
 			if in.state, err = s.AppendState(nil); err != nil {
 				return in.wrap(err)
 			}
 		}
-		p.inputs = append(p.inputs, in)
 		parallel = parallel || in.source.options.Parallel
 	}
 	if parallel && p.options.SourceWorkers > 0 {
@@ -211,6 +218,17 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 		in.gives = newGiver(in, p.calls)
 	}
 	return nil
+}
+
+// closeInputs ends the external sources.
+func (p *Pipeline) closeInputs() (failed error) {
+	for _, in := range p.inputs {
+		if in.gives != nil {
+			in.gives.stop()
+		}
+		failed = errors.Join(failed, in.source.source.close())
+	}
+	return failed
 }
 
 // Next returns the next batch of the stream. With a reader the stream never ends. If only external
@@ -423,18 +441,13 @@ func (p *Pipeline) Close() error {
 	}
 	p.ring.Reset(p.ring.Token())
 	p.closeMinds()
-	for _, in := range p.inputs {
-		if in.gives != nil {
-			in.gives.stop()
-		}
-	}
+	failed := p.closeInputs()
 	if p.calls != nil {
 		p.calls.Close()
 	}
 	if p.exec != nil {
 		p.exec.Close()
 	}
-	var failed error
 	for _, s := range p.sources {
 		failed = errors.Join(failed, s.Close())
 	}

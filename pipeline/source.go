@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -38,6 +39,7 @@ type Source struct {
 	next    func(ctx context.Context) ([]Data, error)
 	state   state.Stateful
 	fedBy   FedReader
+	open    func() (FedReader, error) // makes fedBy
 }
 
 // BatchFunc returns a source that makes batches by their number. f returns the data of each output,
@@ -100,9 +102,32 @@ func FromFed(r FedReader) Source {
 	return Source{next: next, state: r, fedBy: r}
 }
 
+// OpenFed returns a source like FromFed, with a reader for each pipeline. The pipeline closes it if
+// it is an io.Closer.
+func OpenFed(open func() (FedReader, error)) Source { return Source{open: open} }
+
+// opened returns the source with a reader of its own.
+func (s *Source) opened() (Source, error) {
+	r, err := s.open()
+	if err != nil {
+		return Source{}, err
+	}
+	own := FromFed(r)
+	own.open = s.open
+	return own, nil
+}
+
+// close closes a reader that was opened for the pipeline.
+func (s *Source) close() error {
+	if c, ok := s.fedBy.(io.Closer); ok && s.open != nil {
+		return c.Close()
+	}
+	return nil
+}
+
 // fed reports whether the data comes from Feed.
 func (s *Source) fed() bool {
-	return s.batch == nil && s.sample == nil && s.batches == nil && s.samples == nil && s.next == nil
+	return s.batch == nil && s.sample == nil && s.batches == nil && s.samples == nil && s.next == nil && s.open == nil
 }
 
 // indexed reports whether the data is a function of the index.

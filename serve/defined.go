@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/reader"
+	document "github.com/bivouac-ml/bivouac/state"
 )
 
 // definedWorkers read a data set whose definition has no workers, so that batches are made ahead.
@@ -24,8 +25,12 @@ type definedEngine struct {
 	data   *dataset.Data
 	loader *loader.Loader[*reader.Fields, *reader.Fields]
 	begun  int
-	kept   *slotBatch // that is not the program's yet
-	ended  bool       // the loader has said that an epoch has ended
+	runs   bool // the loader has begun the epoch in which it is
+
+	// A batch, or the end of an epoch, that is not the program's yet. The state is the one before.
+	kept  *slotBatch
+	over  bool   // the end is kept
+	state []byte // before what is kept
 }
 
 // definedMap is a data set whose samples are pointers; see pick.
@@ -138,16 +143,26 @@ func (d *definedEngine) next(ctx context.Context, i int) (*slotBatch, error) {
 		return nil, io.EOF
 	case i > 0:
 		return nil, wrongArgument("taken", "the batch before", "an older one")
+	case d.over:
+		return nil, io.EOF
 	case d.kept != nil:
 		return d.kept, nil
 	}
-	f, err := d.loader.Next(ctx)
-	if err != nil {
+	var err error
+	if d.state, err = d.loader.AppendState(d.state[:0]); err != nil { // it costs less than 1 µs
 		d.begun = 0
-		d.ended = d.ended || errors.Is(err, io.EOF)
 		return nil, err
 	}
-	d.ended = false
+	f, err := d.loader.Next(ctx)
+	if err != nil {
+		if d.over = errors.Is(err, io.EOF); d.over {
+			d.runs = false
+		} else {
+			d.begun = 0
+		}
+		return nil, err
+	}
+	d.runs = true
 	h := &slotBatch{Position: d.loader.LastBatch().Position}
 	for i := range f.Values {
 		v := &f.Values[i]
@@ -162,23 +177,74 @@ func (d *definedEngine) next(ctx context.Context, i int) (*slotBatch, error) {
 // ready implements engine. It has one batch at a time.
 func (d *definedEngine) ready(int) bool { return false }
 
-// taken implements engine. A state counts a batch from next on.
+// noBatch answers that there is no batch to take. The end of an epoch of a definition has a number,
+// as a batch has: the program may not know of it yet.
+func (p *piped) noBatch() (reply, error) {
+	d, defined := p.engine.(*definedEngine)
+	if !defined || !d.over || p.unsure > 0 {
+		return p.progress(true)
+	}
+	p.last, p.unsure = p.last+1, p.unsure+1
+	return answer(struct {
+		flight
+		End    bool  `json:"end"`
+		Number int64 `json:"number"`
+	}{p.flight(), true, p.last})
+}
+
+// taken implements engine.
 func (d *definedEngine) taken(context.Context) error {
-	d.begun, d.kept = d.begun-1, nil
+	d.begun--
+	d.forget()
 	return nil
+}
+
+// forget lets go of what was kept.
+func (d *definedEngine) forget() {
+	if d.over {
+		d.begun = 0
+	}
+	d.kept, d.over = nil, false
 }
 
 // InFlight implements engine.
 func (d *definedEngine) InFlight() int { return d.begun }
 
-// Reset implements engine: it leaves the rest of an epoch out.
+// Reset implements engine: it leaves the rest of an epoch out. If the program has no batch of the
+// epoch, nothing is left out.
 func (d *definedEngine) Reset() error {
-	d.begun, d.kept = 0, nil
-	if d.ended {
-		d.ended = false
-		return nil
+	ctx := context.Background()
+	at, err := d.AppendStateWith(nil, nil)
+	if err != nil {
+		return err
 	}
-	return d.loader.Restart(context.Background())
+	inside, err := withinEpoch(at)
+	switch {
+	case err != nil:
+		return err
+	case !inside && d.kept != nil:
+		return d.SetState(at)
+	case inside && !d.over:
+		if !d.runs { // Restart leaves out an epoch that has begun
+			if err := d.loader.Start(ctx); err != nil {
+				return err
+			}
+		}
+		if err := d.loader.Restart(ctx); err != nil {
+			return err
+		}
+		d.runs = true
+	}
+	d.begun = 0
+	d.forget()
+	return nil
+}
+
+// withinEpoch reports whether the state of a loader lies behind the beginning of an epoch.
+func withinEpoch(b []byte) (bool, error) {
+	s, err := document.Unmarshal(b)
+	index := string(s.Extra["index"])
+	return s.Batch > 0 || index != "" && index != "0" || s.Extra["window"] != nil, err
 }
 
 // AppendStateWith implements engine.
@@ -186,15 +252,19 @@ func (d *definedEngine) AppendStateWith(dst, consumer []byte) ([]byte, error) {
 	if len(consumer) > 0 {
 		return dst, wrongArgument("consumer", "none for a definition", strconv.Itoa(len(consumer))+" bytes")
 	}
+	if d.kept != nil || d.over {
+		return append(dst, d.state...), nil
+	}
 	return d.loader.AppendState(dst)
 }
 
 // SetState implements engine.
-func (d *definedEngine) SetState(state []byte) error {
-	if err := d.loader.SetState(state); err != nil {
+func (d *definedEngine) SetState(b []byte) error {
+	if err := d.loader.SetState(b); err != nil {
 		return err
 	}
-	d.begun, d.kept, d.ended = 0, nil, false
+	d.begun, d.runs = 0, false
+	d.forget()
 	return nil
 }
 

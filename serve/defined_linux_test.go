@@ -129,3 +129,74 @@ func TestPipelineOfDefinition(t *testing.T) {
 		t.Errorf("%d batches after the mistakes", got)
 	}
 }
+
+// TestStateOfDefinitionBeforeTaken: a batch, and the end of an epoch, counts in a state from the
+// call on that says that the program has it. A reset leaves out what it does not have.
+func TestStateOfDefinitionBeforeTaken(t *testing.T) {
+	text, base := defined(t)
+	c := served(t)
+	open := func(more object) *piping {
+		t.Helper()
+		args := object{"definition": text, "base": base}
+		for name, v := range more {
+			args[name] = v
+		}
+		var v struct{ Pipeline int64 }
+		c.call("pipeline.open", args).into(t, &v)
+		return &piping{client: c, number: v.Pipeline, slots: map[int64][]byte{}}
+	}
+	stateOf := func(p *piping, taken int64) (state string) {
+		t.Helper()
+		var s struct{ State []byte }
+		c.call("pipeline.state", object{"pipeline": p.number, "taken": taken}).into(t, &s)
+		return string(s.State)
+	}
+	straight := open(nil)
+	first, second, third := straight.rest(), straight.rest(), straight.rest()
+	p := open(nil)
+	states := []string{stateOf(p, 0)}
+	for number := int64(1); number <= 10; number++ { // two epochs of four batches and an end
+		b, f := p.runs(object{"schedule": 1, "take": true, "taken": number - 1})
+		if f != nil {
+			t.Fatal(f.Text)
+		}
+		if b.Number != number || b.End != (number%5 == 0) {
+			t.Fatalf("number %d, end %v; want %d", b.Number, b.End, number)
+		}
+		for range 2 {
+			if got := stateOf(p, number-1); got != states[number-1] {
+				t.Fatalf("before %d was taken:\n%s, want\n%s", number, got, states[number-1])
+			}
+		}
+		if states = append(states, stateOf(p, number)); states[number] == states[number-1] {
+			t.Fatalf("%d was taken: %s", number, states[number])
+		}
+		if got := stateOf(p, number-1); got != states[number] { // what was taken stays taken
+			t.Fatalf("after %d was taken:\n%s, want\n%s", number, got, states[number])
+		}
+		if !b.End {
+			p.runs(object{"schedule": 0, "taken": number, "freed": b.slots()})
+		}
+	}
+	want := append(slices.Clone(first), second...)
+	for i, state := range states {
+		left := i - i/5 // batches
+		got := open(object{"state": []byte(state)}).rest()
+		if rest := want[left:]; i < 5 && !slices.Equal(got, rest[:4-left]) || i >= 5 && i < 10 &&
+			!slices.Equal(got, rest) || i == 10 && !slices.Equal(got, third) {
+			t.Errorf("from state %d: %q", i, got)
+		}
+	}
+	for i, want := range [][]string{first, second, second, second, second, second, third} {
+		for _, ahead := range []bool{false, true} {
+			q := open(object{"state": []byte(states[i])})
+			if ahead { // a batch comes that is not the program's
+				q.runs(object{"schedule": 1, "take": true, "taken": 0})
+			}
+			c.call("pipeline.reset", object{"pipeline": q.number, "taken": 0})
+			if got := q.rest(); !slices.Equal(got, want) {
+				t.Errorf("state %d, ahead %v, reset: %q, want %q", i, ahead, got, want)
+			}
+		}
+	}
+}

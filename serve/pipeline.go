@@ -301,7 +301,17 @@ func pipelineOpen(k *call) (reply, error) {
 		}
 	}
 	return answer(map[string]any{"pipeline": id, "inputs": inputs, "readers": readers, "consumer": string(pipe.Consumer()),
-		"begun": p.begun, "resets": p.resets, "warnings": p.warnings()})
+		"begun": p.begun, "resets": p.resets, "warnings": p.warnings(), "blocking": blocks(graph)})
+}
+
+// blocks reports whether an input of a graph that can be read is blocking: the client waits then
+// until it was fed.
+func blocks(graph []byte) bool {
+	g, err := pipeproto.Parse(graph)
+	return err == nil && slices.ContainsFunc(g.Ops, func(o pipeproto.Op) bool {
+		a := o.Argument("blocking")
+		return len(o.Inputs) == 0 && a != nil && len(a.Bools) == 1 && a.Bools[0]
+	})
 }
 
 const heldBatches = "let go of batches, copy what is needed longer, or let the program hold more " +
@@ -394,7 +404,7 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 	b, err := p.next(ctx, p.unsure)
 	switch {
 	case errors.Is(err, io.EOF):
-		return p.progress(true)
+		return p.noBatch()
 	case err != nil && (p.unsure > 0 || ctx.Err() != nil && k.ctx.Err() == nil):
 		return p.progress(false) // the call that takes it as the oldest one says why
 	case err != nil:

@@ -3,6 +3,7 @@ package dali
 import (
 	"context"
 
+	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
@@ -14,6 +15,7 @@ type Definition struct {
 
 	options PipelineOptions
 	setup   IterSetter
+	videos  map[string]*pipeproto.Op // inputs that are fed videos
 }
 
 // Define calls define, which appends operators to b and returns the nodes to deliver, and checks

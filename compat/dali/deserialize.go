@@ -110,12 +110,13 @@ func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error
 			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}
 	}
 	r := &rebuilder{proto: p, sources: o.Sources, function: o.Function, onCPU: options.Device == pipeline.RunOnCPU,
-		nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
+		options: &options, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
 	d, err := Define(options, r.build)
 	if r.err != nil {
 		err = r.err
 	}
 	if err == nil {
+		d.videos = r.videos
 		err = checkMemory(d.Graph(), inFlight, o.MemoryLimit)
 	}
 	if err != nil {
@@ -167,6 +168,8 @@ type rebuilder struct {
 	b       *pipeline.Builder
 	nodes   map[string]pipeline.Node // by the names of edges
 	groups  map[int32]pipeline.Node  // the first random operator of each logical id
+	videos  map[string]*pipeproto.Op // inputs that are fed videos
+	options *PipelineOptions
 	err     error
 
 	function func(name string, id int64) func(n int, in [][]tensor.Tensor) ([][]tensor.Tensor, error)
@@ -237,8 +240,11 @@ func (r *rebuilder) operator(o *pipeproto.Op) error {
 		}
 	}
 	name, known := Operator(o.Name)
-	if name == externalSource {
+	switch name {
+	case externalSource:
 		return r.external(o)
+	case videoInput:
+		return r.video(o)
 	}
 	if o.Name == pythonFunction && r.function != nil {
 		return r.call(o)

@@ -38,6 +38,9 @@ type Pipeline struct {
 
 // newPipeline returns a pipeline at its beginning, or at the state that the options name.
 func newPipeline(ctx context.Context, d *Definition, o PipelineOptions) (*Pipeline, error) {
+	if err := d.checkStates(o); err != nil {
+		return nil, err
+	}
 	p := &Pipeline{options: o}
 	e := o.engine()
 	p.ahead = max(0, e.Prefetch)

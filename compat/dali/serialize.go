@@ -149,6 +149,9 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 
 // sources returns an external source for each output of an input of the graph.
 func sources(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
+	if video := d.videos[n.Name]; video != nil {
+		return []pipeproto.Op{*video}, nil
+	}
 	o := d.SourceOptions(n.Name)
 	var ops []pipeproto.Op
 	for i, spec := range n.Declared() {

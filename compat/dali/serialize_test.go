@@ -79,6 +79,7 @@ func TestRecordedPipelines(t *testing.T) {
 func TestDeserializeRefuses(t *testing.T) {
 	const start = "batch_size: 2\n"
 	const flip = "op:\n  - name: random__CoinFlip\n    output: [{name: a, device: cpu}]\n    inst_name: a\n"
+	const video = "op:\n  - name: experimental__inputs__Video\n    output: [{name: a, device: cpu}]\n    inst_name: a\n"
 	const out = "pipe_outputs: [{name: a, device: cpu}]\n"
 	for name, c := range map[string]struct {
 		yaml string
@@ -88,7 +89,9 @@ func TestDeserializeRefuses(t *testing.T) {
 		"operator":          {start + "op:\n  - {name: random__CoinFlp, inst_name: a}\n", errs.NotFound, []string{`"a"`, "random__CoinFlp", "random__CoinFlip"}},
 		"function":          {start + "op:\n  - {name: PythonFunction, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "python_function", "fn.Func"}},
 		"DLPack function":   {start + "op:\n  - {name: DLTensorPythonFunction, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "dl_tensor_python_function", "fn.Func"}},
-		"video input":       {start + "op:\n  - {name: experimental__inputs__Video, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "video.NewInput"}},
+		"video input":       {start + "op:\n  - {name: experimental__inputs__Video, inst_name: a}\n", errs.Invalid, []string{`"a"`, "one output"}},
+		"video length":      {start + video + out, errs.Invalid, []string{`"a"`, "sequence_length"}},
+		"video policy":      {start + video + "    args: {sequence_length: 2, last_sequence_policy: x}\n" + out, errs.Invalid, []string{`"a"`, "last_sequence_policy", "pad"}},
 		"argument":          {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probabilty: 0.5}}\n", errs.Invalid, []string{"probabilty", "probability"}},
 		"type":              {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probability: often}}\n", errs.Invalid, []string{`"a"`, "probability", "float"}},
 		"dtype":             {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {dtype: 99}}\n", errs.Invalid, []string{`"a"`, "dtype", "99"}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func pythonData(t *testing.T) []byte {
 	b.WriteString("{\"common\": ")
 	b.Write(line(t, commonParameters(t)))
 	b.WriteString(",\n\"operators\": [\n")
-	for i, s := range op.Schemas() {
+	for i, s := range pythonSchemas() {
 		if i > 0 {
 			b.WriteString(",\n")
 		}
@@ -101,6 +102,28 @@ func commonParameters(t *testing.T) []pythonParameter {
 		list = append(list, parameter(t, p))
 	}
 	return list
+}
+
+// pythonSchemas returns the operators of the Python client, sorted: the operators of the engine,
+// and one that is an external source there.
+func pythonSchemas() []*op.Schema {
+	video := &op.Schema{Name: "video", Module: []string{"experimental", "inputs"},
+		Doc: "Cuts videos that feed_input feeds into batches of sequences, one video after the other. It decodes no " +
+			"more than it returns, so a video may be far longer than memory. A batch never holds sequences of two " +
+			"videos; the last batch of a video may be smaller.",
+		Outputs: []op.Port{{Name: "sequences", Doc: "frames of layout FHWC, in RGB"}},
+		Params: []op.Parameter{
+			{Name: "affine", Type: op.Bool, Default: true, Doc: "Ignored."},
+			{Name: "blocking", Type: op.Bool, Default: false,
+				Doc: "Whether a batch without a video waits for a feed_input of another thread. Otherwise it is an error."},
+			{Name: "last_sequence_policy", Type: op.String, Default: "partial",
+				Doc: "How the last sequence of a video ends: \"partial\" makes it shorter, \"pad\" adds black frames."},
+			{Name: "no_copy", Type: op.Bool, Default: false, Doc: "Ignored."},
+			{Name: "sequence_length", Type: op.Int, Required: true, Doc: "Frames of a sequence."},
+		}}
+	all := append(op.Schemas(), video)
+	slices.SortFunc(all, func(a, b *op.Schema) int { return strings.Compare(a.FullName(), b.FullName()) })
+	return all
 }
 
 func pythonSchema(t *testing.T, s *op.Schema) pythonOperator {

@@ -112,7 +112,7 @@ func ExportedLimits() map[string]int {
 		"op/reduce":                           0,
 		"op/segmentation":                     0,
 		"order":                               170,
-		"pipeline":                            147,
+		"pipeline":                            148,
 		"pipeline/exec":                       40,
 		"pipeline/recipe":                     11,
 		"pipeline/fn":                         424,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import threading
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import pytest
 import bivouac
 from bivouac import _client, errors, fn, types
 from lifecycle import output
+from test_pipeline_feeding import run_interrupted
 
 pytestmark = pytest.mark.usefixtures("sidecar")
 
@@ -48,6 +50,12 @@ def told(batch: Any) -> Told:
         views = value.views() if hasattr(value, "views") else [value]
         out[name] = [(v.dtype.name, v.shape, v.tobytes()) for v in views]
     return out
+
+
+def step(loader: Any) -> Told | None:
+    """Return the next batch, or None at the end of an epoch."""
+    batch = next(loader, None)
+    return None if batch is None else told(batch)
 
 
 def graph(root: Path, **options: Any) -> Any:
@@ -244,6 +252,43 @@ def test_other_mistakes(tmp_path: Path) -> None:
         with pytest.raises((errors.Mismatch, errors.Corrupt)):
             loader.load_state_dict(state)  # type: ignore[arg-type]
         assert loader.state_dict() == before
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_interrupts_anywhere(tmp_path: Path, workers: int) -> None:
+    """Batches and ends come in order, and a state leads to what comes next.
+
+    A state right after an interrupted `next` does not count what the program did not get.
+    """
+    settings = {**texts(tmp_path, 14), "num_workers": workers}
+    plain = bivouac.Loader(settings)
+    want = [step(plain) for _ in range(40)]
+    assert want.count(None) == 6
+    came = at_end = 0
+    for seed in range(8):
+        rng = random.Random(seed)
+        loader, at = bivouac.Loader(settings), 0
+        while at < 30:
+            line = rng.randint(1, 70) if rng.random() < 0.7 else 1 << 30
+            interrupted, got = run_interrupted(loader, line, "__next__", ends=True)
+            if interrupted:
+                came += 1
+                at_end += want[at] is None
+                again = bivouac.Loader(settings)
+                again.load_state_dict(loader.state_dict())
+                assert [step(again) for _ in range(4)] == want[at : at + 4], (seed, at)
+                if rng.random() < 0.2:
+                    loader = again
+                    loader.load_state_dict(loader.state_dict())
+                    at += 4
+                elif rng.random() < 0.1:  # the rest of the epoch is left out
+                    loader.reset()
+                    if at > 0 and want[at - 1] is not None:
+                        at = want.index(None, at) + 1
+                continue
+            assert (None if got is None else told(got)) == want[at], (seed, at)
+            at += 1
+    assert came > 60 and at_end > 3, (came, at_end)
 
 
 def test_reset_leaves_the_rest_of_an_epoch_out(tmp_path: Path) -> None:

@@ -24,11 +24,13 @@ class Stop(Exception):
     """What the handler of a signal raises."""
 
 
-def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
+def run_interrupted(
+    pipe: Any, line: int, how: str = "run", ends: bool = False
+) -> tuple[bool, Any]:
     """Run a pipeline, by the method `how`, with an interrupt.
 
     It comes before a line of the methods that feed and take, counted from 1. Return whether it
-    came, and the batch if it did not.
+    came, and the batch if it did not. With `ends`, StopIteration is the batch None.
     """
     methods = {
         method.__code__
@@ -48,6 +50,7 @@ def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
             Remote._hook,
             Remote._look,
             Remote._take,
+            Remote._keep,
             Slots.take,
             Slots.room,
             Slots.freed,
@@ -70,6 +73,10 @@ def run_interrupted(pipe: Any, line: int, how: str = "run") -> tuple[bool, Any]:
         return False, getattr(pipe, how)()
     except Stop:
         return True, None
+    except StopIteration:
+        if not ends:
+            raise
+        return False, None
     finally:
         sys.settrace(None)
 

@@ -16,7 +16,7 @@ __all__ = ["fill"]
 
 _ROOT = "bivouac.dynamic"
 _LEFT_OUT = ("_augment", "_conditional", "hidden")  # modules
-_NOT_CALLS = ("external_source", "python_function", "constant")
+_NOT_CALLS = ("external_source", "python_function", "constant", "experimental.inputs.video")
 _OWN_FILES = ("random",)  # modules that have a file
 
 

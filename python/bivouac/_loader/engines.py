@@ -57,7 +57,7 @@ class DataSet:
         self._opened().restore(state.encode())
 
     def reset(self) -> None:
-        self._opened().reset()
+        self._opened().leave()
 
     def epoch(self) -> int:
         return int(json.loads(self.state()).get("epoch", 0))

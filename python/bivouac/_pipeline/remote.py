@@ -68,6 +68,7 @@ class Remote:
             self._calls = Calls(self._link, callbacks, callback_timeout)
             self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
+        self.blocks: bool = value.get("blocking", False)  # a batch that is not fed is waited for
         self._ahead = ahead and not self.inputs
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
@@ -255,15 +256,22 @@ class Remote:
             batches = [value, *value.get("more", ())]
             for number, told in enumerate(batches, value["number"]):
                 batch = tuple([TensorListCPU._of(memory[o["slot"]], o) for o in told["outputs"]])
-                if not self._ready or self._ready[-1].number < number:
-                    self._ready.append(_Taken(number, batch, self._asked_ahead))
-                self._newest = number
+                self._keep(_Taken(number, batch, self._asked_ahead))
             self._together = value["together"]
+            self._seen = call.number
+        elif "number" in value:
+            self._keep(_Taken(value["number"], None, False))
             self._seen = call.number
         else:
             self._over = self._over or bool(value.get("end"))
             self._seen = call.number
         self._taken = {}
+
+    def _keep(self, taken: _Taken) -> None:
+        """Keep what the side-car has handed out. After an interrupt it is called again."""
+        if not self._ready or self._ready[-1].number < taken.number:
+            self._ready.append(taken)
+        self._newest = taken.number
 
     def _note(self, value: dict[str, Any]) -> None:
         """Note how far the side-car is."""
@@ -288,6 +296,11 @@ class Remote:
         """Begin the next epoch."""
         self._note(self.call("reset"))
         self._over = False
+
+    def leave(self) -> None:
+        """Leave out the rest of an epoch of a definition, and what an interrupted call took."""
+        self.reset()
+        self._ready.clear()
 
     def close(self) -> None:
         """End the pipeline. Batches that the program has stay readable."""
@@ -366,10 +379,10 @@ class Remote:
 
 
 class _Taken(NamedTuple):
-    """A batch that the side-car has handed out, and the program does not have."""
+    """What the side-car has handed out, and the program does not have."""
 
     number: int
-    batch: tuple[TensorListCPU, ...]
+    batch: tuple[TensorListCPU, ...] | None  # None: the end of an epoch of a definition
     ahead: bool  # it was asked for ahead
 
 
@@ -403,10 +416,18 @@ def _of_batch(failure: BaseException) -> BaseException:
     return of_call(failure)
 
 
+def _array(sample: Any) -> Any:
+    """Return a sample as an array. Bytes are one of uint8, such as an encoded video."""
+    if isinstance(sample, (bytes, bytearray)):
+        return np.frombuffer(sample, np.uint8)
+    return as_numpy(sample)
+
+
 def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
     """Return the description of a fed batch, and where its arrays go in a room."""
+    data = [data] if isinstance(data, (bytes, bytearray)) else data
     samples = isinstance(data, (list, tuple))
-    arrays = [as_numpy(sample) for sample in data] if samples else [as_numpy(data)]
+    arrays = [_array(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
         raise ValueError("feed_input: want at least one sample, got an empty list")
     dtype, shape = arrays[0].dtype, arrays[0].shape

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import enum
 import os
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ class Running(Turns):
     _epoch_idx = 0
     _api_type: PipelineAPIType | None = None
     _skip_api_check = False
+    _fed_one: tuple[Any, threading.Condition] | None = None  # the turn, and what tells of data
 
     # What the subclass has.
     _max_batch_size: int
@@ -206,21 +208,35 @@ class Running(Turns):
     def _next_batch(self, remote: Remote, schedule: int, depth: int = 1) -> Outputs:
         """Begin batches and return the oldest one.
 
-        A batch that was not fed is an error in its place, after the batches before it.
+        A batch that was not fed is an error in its place, after the batches before it. With an
+        input that is blocking, it is waited for. Other threads have their turns meanwhile.
         """
-        if schedule == 0 and remote.left() == 0:
-            schedule = self._given - remote.begun  # batches that could not begin
-            if schedule <= 0:
-                raise StopIteration
-        try:
-            batch = remote.take(schedule, depth)
-        except Unfed:
-            if remote.left() == 0:
-                raise
-            batch = remote.take()
+        runs = schedule > 0
+        while True:
+            if schedule == 0 and remote.left() == 0:
+                schedule = self._given - remote.begun  # batches that could not begin
+                if schedule <= 0:
+                    raise StopIteration
+            try:
+                batch = remote.take(schedule, depth)
+                break
+            except Unfed:
+                if remote.left() > 0:
+                    batch = remote.take()
+                    break
+                if not remote.blocks:
+                    raise
+            self._arrival().wait()
+            schedule = self._schedule(remote) if runs else 0
         if batch is None:
             raise StopIteration
         return batch
+
+    def _arrival(self) -> threading.Condition:
+        """Return what tells of data that was fed. Who waits for it gives up the turn."""
+        if self._fed_one is None or self._fed_one[0] is not self._turn:  # a fork renews the turn
+            self._fed_one = self._turn, threading.Condition(self._turn)
+        return self._fed_one[1]
 
     def _depth(self) -> int:
         """Return how many batches are made ahead."""
@@ -331,7 +347,7 @@ class Running(Turns):
           data_node: name of the external source, or its DataNode.
           data: an array with the samples along its first axis, a list of arrays, one for each
             sample, or a TensorListCPU. Arrays are of numpy, torch, JAX or DLPack, on the CPU. They
-            are copied.
+            are copied. Bytes, such as an encoded video, are one sample of uint8.
           layout: the layout of a sample.
           cuda_stream: has no effect on a CPU.
           use_copy_kernel: has no effect on a CPU.
@@ -352,6 +368,8 @@ class Running(Turns):
                 got="one that a source feeds",
             )
         remote.feed(name, data, layout)
+        if remote.blocks:
+            self._arrival().notify_all()
 
     @in_turn
     def input_feed_count(self, input_name: str) -> int:

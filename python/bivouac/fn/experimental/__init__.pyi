@@ -4,6 +4,7 @@ from bivouac._pipeline.annotations import Fed, Floats, Input, Ints, Text
 from bivouac._pipeline.enums import DALIDataType, DALIImageType, DALIInterpType
 from bivouac._pipeline.node import DataNode
 from bivouac.fn.experimental import decoders as decoders
+from bivouac.fn.experimental import inputs as inputs
 from bivouac.fn.experimental import readers as readers
 
 def audio_resample(

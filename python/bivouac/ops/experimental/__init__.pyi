@@ -6,6 +6,7 @@ from bivouac._pipeline.enums import DALIDataType, DALIImageType, DALIInterpType
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.operators import Operator
 from bivouac.ops.experimental import decoders as decoders
+from bivouac.ops.experimental import inputs as inputs
 from bivouac.ops.experimental import readers as readers
 
 class AudioResample(Operator):
