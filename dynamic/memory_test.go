@@ -128,8 +128,8 @@ func TestReleaseSaves(t *testing.T) {
 	}
 }
 
-// TestReleaseOfViews holds that the memory of a batch is used again when the batch and its views are
-// released, in any order, and not before.
+// TestReleaseOfViews holds that the memory of a batch is used again when the batch and its views
+// are released, in any order, and not before.
 func TestReleaseOfViews(t *testing.T) {
 	if loan.Debug {
 		t.Skip("memory that was handed out is not used again, with bivouac_debug")

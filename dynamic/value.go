@@ -268,8 +268,8 @@ func (h *holders) retain() bool {
 func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 
 // Release gives the memory of an operator's output to the next calls, as soon as the calls that use
-// it are computed and its views are released. Do not use the value, or a tensor.Tensor taken from it,
-// afterwards. The build tag bivouac_debug helps to find such uses. Without Release the garbage
+// it are computed and its views are released. Do not use the value, or a tensor.Tensor taken from
+// it, afterwards. The build tag bivouac_debug helps to find such uses. Without Release the garbage
 // collector frees the memory.
 func (r *result) Release() {
 	if !r.released.Swap(true) {
