@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/ahead"
 )
 
 // wait waits until the call is computed, successfully or not, and returns nil. If ctx ends before,
@@ -158,9 +159,12 @@ func (k *call) fail(err error) error {
 	}
 	err = k.wrap(err)
 	if k.mode != Sync && !errors.Is(err, errs.Canceled) {
-		k.e.mu.Lock()
-		k.e.failed.note(k.number, err)
-		k.e.mu.Unlock()
+		e, number := k.e, k.number
+		ahead.Report(k.ctx, func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.failed.note(number, err)
+		})
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -124,6 +125,63 @@ func TestReleaseSaves(t *testing.T) {
 	}
 	if len(addresses) > 60 { // what is put back may be lost, at random under the race detector
 		t.Errorf("%d pieces of memory for 100 calls", len(addresses))
+	}
+}
+
+// TestReleaseOfViews holds that the memory of a batch is used again when the batch and its views
+// are released, in any order, and not before.
+func TestReleaseOfViews(t *testing.T) {
+	if loan.Debug {
+		t.Skip("memory that was handed out is not used again, with bivouac_debug")
+	}
+	ctx := scoped(t, dynamic.Sync)
+	image := tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{64, 64, 3}, Layout: "HWC", Data: make([]byte, 64*64*3)}
+	images := dynamic.BatchOf([]tensor.Tensor{image, image})
+	// The operator makes floats. Its outputs have the capacity of their memory in any case.
+	make := func() *dynamic.Batch {
+		return fn.CropMirrorNormalize(ctx, images, fn.CropMirrorNormalizeArgs{})
+	}
+	first := func(b *dynamic.Batch) *byte {
+		samples, err := b.Samples(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return unsafe.SliceData(samples[0].Data)
+	}
+	again := 0
+	for i := range 200 {
+		b := make()
+		place := first(b)
+		view, part := b.At(0), b.Select(1, 0)
+		views := []dynamic.Value{view, part, part.At(1)}
+		order := append(views, b)
+		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, v := range order[:len(order)-1] {
+			v.Release()
+			v.Release()
+		}
+		other := make()
+		if samples, err := other.Samples(ctx); err != nil || slices.ContainsFunc(samples, func(s tensor.Tensor) bool {
+			return unsafe.SliceData(s.Data) == place
+		}) {
+			t.Fatalf("round %d: memory that a view uses was used again, or %v", i, err)
+		}
+		order[len(order)-1].Release()
+		third := make()
+		samples, err := third.Samples(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range samples {
+			if unsafe.SliceData(s.Data) == place {
+				again++
+			}
+		}
+		other.Release()
+		third.Release()
+	}
+	if again == 0 { // what is put back may be lost, at random under the race detector
+		t.Error("the memory of released batches with views was never used again")
 	}
 }
 

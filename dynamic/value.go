@@ -268,14 +268,13 @@ func (h *holders) retain() bool {
 func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 
 // Release gives the memory of an operator's output to the next calls, as soon as the calls that use
-// it are computed. Do not use the value, its views, or a tensor.Tensor taken from it afterwards.
-// The build tag bivouac_debug helps to find such uses. Without Release the garbage collector frees
-// the memory.
+// it are computed and its views are released. Do not use the value, or a tensor.Tensor taken from
+// it, afterwards. The build tag bivouac_debug helps to find such uses. Without Release the garbage
+// collector frees the memory.
 func (r *result) Release() {
-	if r.released.Swap(true) || r.view != nil {
-		return
+	if !r.released.Swap(true) {
+		r.drop()
 	}
-	r.drop()
 }
 
 // free gives the memory back.

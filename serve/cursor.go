@@ -106,10 +106,13 @@ func (c *cursor) skip() []byte {
 // word passes a number or a literal and returns it.
 func (c *cursor) word() []byte {
 	from := c.at
-	for c.at < len(c.b) && !strings.ContainsRune(" \t\n\r,:]}[{\"", rune(c.b[c.at])) {
-		c.at++
+	for ; c.at < len(c.b); c.at++ {
+		switch c.b[c.at] {
+		case ' ', '\t', '\n', '\r', ',', ':', ']', '}', '[', '{', '"':
+			return c.b[from:c.at]
+		}
 	}
-	return c.b[from:c.at]
+	return c.b[from:]
 }
 
 // stringEnd returns the place behind the string that begins at from.

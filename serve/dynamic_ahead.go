@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/internal/ahead"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
 // A captured loop makes the same calls in every step. While the program uses a step, the server
 // reads the next batch and makes the calls of the last step for it. Each call that comes then is
 // compared with the call that was made ahead: operator, inputs, size and generator. If they are
-// equal, the values are there already. Else it is made as always. So results are the same.
+// equal, the values are there already. Else it is made as always. So results are the same. A call
+// that was made ahead and did not come is released, and nobody sees its error.
 
 // origin says where an input of a call comes from in a step.
 type origin struct {
@@ -34,6 +36,7 @@ type stepCall struct {
 	drawn    bool
 	values   []dynamic.Value // of a call that was made ahead
 	ahead    bool            // the call has values that were made ahead
+	mark     *ahead.Call     // of a call that was made ahead
 }
 
 // same reports whether two calls are equal, so that they have the same values.
@@ -80,6 +83,7 @@ func (d *dynamics) trace(ctx context.Context, c stepCall, numbers []int64, first
 		return nil
 	}
 	t.used++
+	t.ahead[at].mark.Made()
 	values := t.ahead[at].values
 	t.ahead[at].values = nil
 	return values
@@ -156,7 +160,8 @@ func (d *dynamics) makeAhead(ctx context.Context, calls []stepCall, batch []dyna
 			g := c.draw
 			call.Draw = drawn{g.Fork()}
 		}
-		c.values = dynamic.Invoke(ctx, call)
+		c.mark = &ahead.Call{}
+		c.values = dynamic.Invoke(ahead.With(ctx, c.mark), call)
 	}
 	return calls
 }

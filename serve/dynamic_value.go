@@ -30,15 +30,17 @@ func (d *dynamics) fetch(ctx context.Context, number int64, only bool) (reply, e
 	if v.err != nil {
 		return reply{}, v.err
 	}
-	b, batch, err := elements(ctx, v.value)
+	samples, b, err := elements(ctx, v.value)
 	if err != nil {
 		return reply{}, err
 	}
-	from, to := extent(b)
-	f := fetched{slotOutput: describe(b), Batch: batch, Size: int64(to - from)}
+	_, batch := v.value.(*dynamic.Batch)
+	_, size := extent(b)
+	f := fetched{slotOutput: describe(b), Batch: batch, Size: int64(size)}
 	switch {
-	case to-from <= mostInline:
-		f.Data = b.Data[from:to]
+	case size <= mostInline:
+		f.Data = make([]byte, size)
+		gather(f.Data, samples)
 		return answer(&f)
 	case only:
 		return answer(&f)
@@ -54,7 +56,7 @@ func (d *dynamics) fetch(ctx context.Context, number int64, only bool) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
-	copyAll(cutCopy(nil, into.mem[:f.Size], b.Data[from:to]))
+	gather(into.mem[:f.Size], samples)
 	f.Slot = into.number
 	uses, files := d.slots.lend([]*slot{into})
 	f.Slots, f.Gone, d.slots.gone = uses, d.slots.gone, nil
@@ -63,21 +65,47 @@ func (d *dynamics) fetch(ctx context.Context, number int64, only bool) (reply, e
 	return r, err
 }
 
-// elements waits for a value and returns its samples in one block of memory.
-func elements(ctx context.Context, v dynamic.Value) (b *tensor.Batch, batch bool, err error) {
+// elements waits for a value and returns its samples. The batch describes them as they are when
+// they lie one after the other; it has no data.
+func elements(ctx context.Context, v dynamic.Value) (samples []tensor.Tensor, b *tensor.Batch, err error) {
 	switch v := v.(type) {
 	case *dynamic.Batch:
-		b, err = v.Batch(ctx)
-		return b, true, err
+		if samples, err = v.Samples(ctx); err != nil {
+			return nil, nil, err
+		}
+		b = &tensor.Batch{DType: v.DType(), NDim: v.NDim(), Layout: v.Layout()}
 	case *dynamic.Tensor:
 		t, err := v.Tensor(ctx)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
-		return &tensor.Batch{DType: t.DType, NDim: len(t.Shape), Layout: t.Layout, Data: t.Data,
-			Offsets: []int{0, len(t.Data)}, Dims: t.Shape}, false, nil
+		samples = []tensor.Tensor{t}
+		b = &tensor.Batch{DType: t.DType, NDim: len(t.Shape), Layout: t.Layout}
+	default:
+		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "serve.dynamic.run", Want: "a Tensor or a Batch"}
 	}
-	return nil, false, &errs.Error{Kind: errs.Unsupported, Op: "serve.dynamic.run", Want: "a Tensor or a Batch"}
+	b.Offsets = append(make([]int, 0, 1+len(samples)), 0)
+	for _, t := range samples {
+		b.Offsets = append(b.Offsets, b.Offsets[len(b.Offsets)-1]+len(t.Data))
+		b.Dims = append(b.Dims, t.Shape...)
+	}
+	return samples, b, nil
+}
+
+// gather copies samples into memory, one after the other. It uses several goroutines for large
+// ones.
+func gather(into []byte, samples []tensor.Tensor) {
+	const large = 4 << 10 // a smaller sample costs less than to hand its copy over
+	var pieces []copying
+	for _, t := range samples {
+		if len(t.Data) < large {
+			copy(into, t.Data)
+		} else {
+			pieces = cutCopy(pieces, into, t.Data)
+		}
+		into = into[len(t.Data):]
+	}
+	copyAll(pieces)
 }
 
 // putValue is a value whose elements are in an arena. It has samples, or a shape. A Batch with a

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures dynamic mode in Python, beside DALI's dynamic mode and a pipeline of the same operators.
 
-    python bench/python/dynamic.py [--rounds 9] [--batches 20] [--threads 2]
+    python bench/python/dynamic.py [--rounds 9] [--batches 20] [--threads 2] [--only NAME]
 
-It needs nvidia.dali in this Python, and a side-car (BIVOUAC_BINARY). All contenders take turns
+It needs Go, nvidia.dali in this Python, and a side-car (BIVOUAC_BINARY). All contenders take turns
 within each round, in changing order, and are warm. A line has the median time and the ratio of the
 first contender's time to it. Data are copies of a photo in testdata/photos.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import numpy as np
-from pipelines import photos, timed
+from pipelines import compare, go_command, in_go, photos, timed
 
 BATCH = 64
 GROUP = 100
@@ -63,8 +62,8 @@ def loop(m: Any, files: str, capture: bool) -> Callable[[], None]:
     return run
 
 
-def pipeline(m: Any, files: str, threads: int) -> Callable[[], None]:
-    """Return a function that takes a batch of a pipeline of the same operators."""
+def pipeline(m: Any, files: str, threads: int) -> Any:
+    """Return a pipeline of the same operators."""
 
     @m.pipeline_def(batch_size=BATCH, num_threads=threads, device_id=None, seed=7)
     def graph() -> Any:
@@ -79,24 +78,7 @@ def pipeline(m: Any, files: str, threads: int) -> Callable[[], None]:
 
     pipe = graph()
     pipe.build()
-
-    def run() -> None:
-        pipe.run()[0].at(0)
-
-    return run
-
-
-def measure(title: str, unit: float, contenders: dict[str, Callable[[], None]], args: Any) -> None:
-    """Print the median time of each contender."""
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    names = list(contenders)
-    for turn in range(args.rounds):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            times[name].append(timed(contenders[name])(args.batches) / args.batches)
-    first = statistics.median(times[names[0]])
-    for name in names:
-        median = statistics.median(times[name])
-        print(f"{title}: {name}: {median * unit:,.2f} (x {first / median:.2f})")
+    return pipe
 
 
 def main() -> None:
@@ -105,23 +87,32 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", default="")
     args = parser.parse_args()
     ours = importlib.import_module("bivouac.dynamic")
     theirs = importlib.import_module("nvidia.dali.experimental.dynamic")
     graphs = importlib.import_module("bivouac")
     for m in (ours, theirs):
         m.set_num_threads(args.threads)
-    small = {"DALI": calls(theirs), "bivouac": calls(ours)}
-    measure(f"µs for a call of {GROUP}", 1e6 / GROUP, small, args)
+    title = f"a group of {GROUP} calls"
+    if args.only in title:
+        small = {"DALI": timed(calls(theirs)), "Bivouac": timed(calls(ours))}
+        compare(title, small, args.batches, args.rounds, "call", GROUP)
+    title = f"a loop over batches of {BATCH} photos"
+    if args.only not in title:
+        return
     with tempfile.TemporaryDirectory() as folder:
-        files = photos(Path(folder))
-        images = {
-            "bivouac, pipeline": pipeline(graphs, files, args.threads),
-            "bivouac, captured loop": loop(ours, files, True),
-            "bivouac, loop": loop(ours, files, False),
-            "DALI, loop": loop(theirs, files, False),
+        files = photos(Path(folder) / "photos")
+        pipe = pipeline(graphs, files, args.threads)
+        command = go_command(Path(folder))
+        loops = {
+            "pipeline in Go": in_go(pipe.serialize(), command, Path(folder)),
+            "pipeline": timed(lambda: pipe.run()[0].at(0)),
+            "captured loop": timed(loop(ours, files, True)),
+            "loop": timed(loop(ours, files, False)),
+            "loop of DALI": timed(loop(theirs, files, False)),
         }
-        measure("ms for a batch of 64 photos", 1e3, images, args)
+        compare(title, loops, args.batches, args.rounds)
 
 
 if __name__ == "__main__":

@@ -151,19 +151,36 @@ def timed(take: Callable[[], Any]) -> Callable[[int], float]:
 
 
 def compare(
-    title: str, contenders: dict[str, Callable[[int], float]], batches: int, rounds: int
+    title: str,
+    contenders: dict[str, Callable[[int], float]],
+    batches: int,
+    rounds: int,
+    what: str = "batch",
+    per: int = 1,
 ) -> None:
-    """Measure contenders in turns, and print the median time of a batch of each."""
+    """Measure contenders in turns, and print the median time of a batch of each.
+
+    The ratios are to the first contender. A batch is `per` of `what`.
+    """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             samples[name].append(contenders[name](batches) / batches)
     print(title)
-    base = statistics.median(samples["DALI"])
+    base, width = statistics.median(samples[names[0]]), max(15, *map(len, names))
     for name in names:
         median = statistics.median(samples[name])
-        print(f"  {name:15} {median * 1e6:10.0f} us a batch  {base / median:6.2f} of DALI")
+        ratio = f"{base / median:6.2f} of {names[0]}"
+        print(f"  {name:{width}} {median / per * 1e6:10.{0 if per == 1 else 1}f} us a {what}  {ratio}")
+
+
+def go_command(root: Path) -> Path:
+    """Build and return the command that runs a graph in Go."""
+    command = root / "graph-in-go"
+    build = ["go", "build", "-o", str(command), "./bench/python/graph"]
+    subprocess.run(build, check=True, cwd=ROOT, env={**os.environ, "CGO_ENABLED": "0"})
+    return command
 
 
 def main() -> None:
@@ -177,9 +194,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
         files = photos(root / "photos")
-        command = root / "graph-in-go"
-        build = ["go", "build", "-o", str(command), "./bench/python/graph"]
-        subprocess.run(build, check=True, cwd=ROOT, env={**os.environ, "CGO_ENABLED": "0"})
+        command = go_command(root)
         lines: dict[str, tuple[int, dict[str, Callable[[int], float]]]] = {}
         for crop in ("decode", "resized"):
             ours = training(bivouac, files, args.threads, crop)

@@ -143,10 +143,16 @@ func (e *Executor) free(b []byte) {
 }
 
 // Take returns the samples of output i of a frame that succeeded. If they lie one after the other
-// in one block of memory, slab is this block. Both belong to the caller.
+// in one block of memory, slab is this block. Both belong to the caller. A sample in memory of
+// Config.Allocate has the capacity of this memory, so that it can be used again.
 func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
 	id := f.e.plan.outputs[i]
 	samples, slab = f.values[id][:f.Len()], f.slabs[id]
+	for s, own := range f.own[id] {
+		if s < len(samples) && len(own) > 0 && same(own, samples[s].Data) {
+			samples[s].Data = own[:len(samples[s].Data)] // a kernel may have cut the capacity
+		}
+	}
 	f.values[id], f.slabs[id] = nil, nil
 	clear(f.own[id])
 	return samples, slab

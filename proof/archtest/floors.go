@@ -18,6 +18,7 @@ func Module() Rules {
 				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
+				{Packages: "internal/ahead"},
 				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
 				{Packages: "internal/enum", Beside: []string{"errs"}},
 				{Packages: "internal/toggle", Beside: []string{"internal/enum"}},

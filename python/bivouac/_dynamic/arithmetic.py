@@ -6,6 +6,7 @@ from typing import Any
 
 from bivouac import errors
 from bivouac._dynamic import calls, context
+from bivouac._dynamic import operands as _operands
 from bivouac._dynamic import session as _session
 from bivouac._dynamic.batches import Batch
 from bivouac._dynamic.values import Tensor, as_tensor
@@ -30,8 +31,12 @@ def apply(name: str, *operands: Any) -> Any:
         if kind is Tensor:
             described.append(None)
             inputs.append(operand)
+        elif kind is float:
+            described.append(kind)  # 1.0 is equal to 1
+            described.append(operand if operand and operand == operand else repr(operand))
         elif kind in _CONSTANTS:
-            described.append((kind, calls._frozen(operand)))
+            described.append(kind)
+            described.append(operand)
         elif kind is Batch:
             described.append(None)
             inputs.append(operand)
@@ -50,7 +55,12 @@ def apply(name: str, *operands: Any) -> Any:
     if found is None:
         constants = [None if isinstance(x, (Tensor, Batch)) else x for x in operands]
         found = _operator(session, key, name, constants)
-    given = [value._in(session, scope) for value in inputs]
+    given = []
+    for value in inputs:
+        held = value._handle
+        if held is None or held.session is not session:
+            held = value._in(session, scope)
+        given.append(held)
     return calls.invoke(session, scope, found, given, size)
 
 
@@ -89,3 +99,6 @@ def _mixed(name: str, operands: tuple[Any, ...]) -> Any:
         if type(value) not in _CONSTANTS and not isinstance(value, (Tensor, Batch)):
             values[i] = as_tensor(value)
     return apply(name, *values)
+
+
+_operands._apply = apply

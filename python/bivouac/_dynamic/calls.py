@@ -261,10 +261,12 @@ def invoke(
     ]  # fmt: skip
     if draw is not None:
         note.append(draw)
-    if outputs == 1 and batch_size is None and scope.mode != "sync":  # most calls
+    if outputs == 1 and scope.mode != "sync":  # most calls
         handle = Handle(session, first)
         session.note(note, scope)
-        return Tensor._remote(handle, hint)
+        if batch_size is None:
+            return Tensor._remote(handle, hint)
+        return Batch._remote(handle, batch_size, hint)
     made = [Handle(session, first + i) for i in range(outputs)]
     session.note(note, scope)
     results: list[Any]
@@ -288,16 +290,21 @@ def handle_of(value: Any, session: Session, scope: Scope) -> Handle:
 
 
 def place() -> tuple[str, int]:
-    """Return the file and line of the program that makes a call."""
-    frame = sys._getframe(1)
+    """Return the file and line of the program that makes a call.
+
+    Its caller, and the caller's caller, are functions of this package.
+    """
+    frame = sys._getframe(3)
     while True:
         name = frame.f_code.co_filename
-        if name not in _own:
+        own = _own.get(name)
+        if own is None:
             inside = frame.f_globals.get("__name__", "").startswith(_PACKAGE)
-            _own[name] = inside and os.path.isfile(name)
-        if not _own[name] or frame.f_back is None:
+            own = _own[name] = inside and os.path.isfile(name)
+        back = frame.f_back if own else None
+        if back is None:
             return name, frame.f_lineno
-        frame = frame.f_back
+        frame = back
 
 
 _own: dict[str, bool] = {}

@@ -7,16 +7,14 @@ from typing import Any
 __all__ = ["Operands"]
 
 
-_arithmetic: Any = None  # the module, which imports those that import this one
+def _first(name: str, *operands: Any) -> Any:
+    """Import the module that computes, which puts its function in the place of this one."""
+    from bivouac._dynamic import arithmetic
+
+    return arithmetic.apply(name, *operands)
 
 
-def _apply(name: str, *operands: Any) -> Any:
-    global _arithmetic
-    if _arithmetic is None:
-        from bivouac._dynamic import arithmetic
-
-        _arithmetic = arithmetic
-    return _arithmetic.apply(name, *operands)
+_apply: Any = _first
 
 
 class Operands:

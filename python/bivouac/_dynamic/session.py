@@ -361,7 +361,7 @@ def current() -> Session:
     """Return the dynamic mode of the connection of this process."""
     global _session
     session = _session
-    if session is not None and session.link._failure is None and session.pid == os.getpid():
+    if session is not None and session.link._failure is None:
         return session
     link = _client.connection()
     with _beginning:
