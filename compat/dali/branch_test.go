@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -262,6 +263,48 @@ func TestSourcesOfSeveralOutputs(t *testing.T) {
 		}
 		if got := bytesOf(t, p); got != third {
 			t.Errorf("%s, want %s", got, third)
+		}
+	}
+}
+
+// TestBranchOfPermutation: a permutation in a branch is one of the samples of the branch, with the
+// numbers of DALI 2.4.0, for any number of workers and batches ahead.
+func TestBranchOfPermutation(t *testing.T) {
+	want := []string{"[-1 -1 0 1 -1 -1]", "[0 2 -1 1 -1 -1]", "[0 -1 -1 -1 -1 -1]", "[-1 1 -1 2 0 -1]"}
+	for ahead := range 4 {
+		o := pipeline.Options{BatchSize: 6, Seed: 11, Workers: 1 + ahead, Prefetch: ahead}
+		d, err := dali.Define(saving(o), func(p *pipeline.Builder) []pipeline.Node {
+			taken := p.Op("random.coin_flip", op.Args{"dtype": tensor.Bool})[0]
+			return p.If(taken, func() []pipeline.Node {
+				return p.Op("batch_permutation", op.Args{"_scope": taken})
+			}, func() []pipeline.Node {
+				return p.Op("constant", op.Args{"idata": []int{-1}, "shape": []int{}})
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.New(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for i := range want {
+			b, err := p.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := make([]int32, b.Outputs[0].NumSamples())
+			for s := range values {
+				v, err := tensor.Of[int32](b.Outputs[0].Sample(s))
+				if err != nil {
+					t.Fatal(err)
+				}
+				values[s] = v[0]
+			}
+			if got := fmt.Sprint(values); got != want[i] {
+				t.Errorf("%d ahead, batch %d: %s, want %s", ahead, i, got, want[i])
+			}
 		}
 	}
 }

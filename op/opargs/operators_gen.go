@@ -91,6 +91,10 @@ type BatchPermutation struct {
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
+
+	// Any values of a branch. The samples that have one are permuted, as if the batch had no others. Its elements
+	// have no effect.
+	Scope op.Arg[bool] `op:"_scope"`
 }
 
 // BbFlip are the arguments of bb_flip.

@@ -15,6 +15,7 @@ func init() {
 			{Name: "allow_repetitions", Type: op.Bool, Default: false, Doc: "Whether every number is drawn independently, so that some numbers repeat and others are missing."},
 			{Name: "no_fixed_points", Type: op.Bool, Default: false, Doc: "Whether no sample has its own index, except in batches of one."},
 			seedParam,
+			{Name: "_scope", Type: op.Bool, PerSample: true, Truth: true, Doc: "Any values of a branch. The samples that have one are permuted, as if the batch had no others. Its elements have no effect."},
 		},
 		Random: true,
 		New: func(c *op.Config) (op.Kernel, error) {

@@ -52,6 +52,7 @@ func (r *run) value(id, s int) *tensor.Tensor {
 // doSelected runs a batch-level node for the samples, among n, that reach it.
 func (r *run) doSelected(n int) {
 	f, l := r.w.frame, &r.selected
+	positions, slots := r.places(f)
 	l.samples, l.positions, l.slots = l.samples[:0], l.positions[:0], l.slots[:0]
 	for s := range n {
 		if f.lost[s] != faults.Fail || r.lacks(s) {
@@ -59,7 +60,7 @@ func (r *run) doSelected(n int) {
 			continue
 		}
 		l.samples = append(l.samples, s)
-		l.positions, l.slots = append(l.positions, f.Positions[s]), append(l.slots, f.Slots[s])
+		l.positions, l.slots = append(l.positions, positions[s]), append(l.slots, slots[s])
 	}
 	defer func() { l.samples = l.samples[:0] }()
 	if len(l.samples) == 0 {

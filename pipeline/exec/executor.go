@@ -203,12 +203,12 @@ func (e *Executor) submit(f *Frame) {
 		e.finish(f)
 		return
 	}
+	e.count(f)
 	if perBatch(f.stage) {
 		f.pending.Store(1)
 		e.cpu.Submit(task{frame: f, hi: 1})
 		return
 	}
-	e.count(f)
 	step := e.step(n)
 	f.tasks = f.tasks[:0]
 	for lo := 0; lo < n; lo += step {
@@ -354,11 +354,11 @@ func (e *Executor) runInline(f *Frame) {
 		if f.failed.Load() || n == 0 {
 			break
 		}
+		e.count(f)
 		if perBatch(stage) {
 			w.batchThrough(f, stage)
 			continue
 		}
-		e.count(f)
 		w.block(f, stage, 0, n)
 		for s := range n {
 			if f.errs[s] != nil {

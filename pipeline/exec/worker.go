@@ -223,16 +223,21 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 	w.frame = nil
 }
 
+// places returns the positions and slots of the samples of f, as the node numbers them.
+func (r *run) places(f *Frame) (positions []int64, slots []int32) {
+	if r.count >= 0 {
+		return f.counted[r.count].positions, f.counted[r.count].slots
+	}
+	return f.Positions, f.Slots
+}
+
 // bind points the block at n samples of the frame from s on.
 func (r *run) bind(s, n int) {
 	f := r.w.frame
 	b := r.block.Binding()
 	r.at = s
-	b.Positions, b.Slots = f.Positions[s:s+n], f.Slots[s:s+n]
-	if r.count >= 0 {
-		c := &f.counted[r.count]
-		b.Positions, b.Slots = c.positions[s:s+n], c.slots[s:s+n]
-	}
+	positions, slots := r.places(f)
+	b.Positions, b.Slots = positions[s:s+n], slots[s:s+n]
 	for _, p := range r.imports {
 		*p.tensors = f.values[p.value][s : s+n]
 	}

@@ -308,5 +308,20 @@ def functions(p: Any) -> dict[str, Graph]:
             x, y, z = 2, False, [1.5, 4]
         return (x, y, *z)
 
+    def permutations() -> Any:
+        a, i = flag(), fn.constant(idata=[-1], shape=[])
+        x = draw()
+        if a:
+            i = fn.batch_permutation()
+            x = fn.permute_batch(x, indices=fn.batch_permutation(seed=3, allow_repetitions=True))
+        else:
+            if x > 0.5:
+                i = fn.batch_permutation(no_fixed_points=True) + 10
+        return a, x, i
+
+    def permutation_of_condition() -> Any:
+        x = draw()
+        return flag() and (fn.batch_permutation() < 2), x
+
     local = {k: v for k, v in locals().items() if k not in ("p", "fn", "types", "draw", "flag")}
     return local

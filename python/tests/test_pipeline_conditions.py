@@ -14,6 +14,7 @@ import pytest
 
 import bivouac
 import pipeline_conditions
+import pipeline_permutations
 from bivouac import errors, fn, pipeline_def, types
 from bivouac.pipeline import do_not_convert
 
@@ -34,6 +35,29 @@ def test_bytes_of_dali(name: str, made: dict[str, bytes]) -> None:
     """The serialized pipeline is the one that DALI 2.4.0 writes, byte by byte."""
     assert sorted(RECORDED) == sorted(made)
     assert made[name] == zlib.decompress(base64.b64decode(RECORDED[name]))
+
+
+PERMUTED: dict[str, Any] = json.loads(
+    Path(__file__).with_name("pipeline_permutations.json").read_text()
+)
+
+
+@pytest.mark.usefixtures("sidecar")
+@pytest.mark.parametrize("batch", [1, 2, 7])
+@pytest.mark.parametrize("name", pipeline_permutations.GRAPHS)
+def test_permutations_of_a_branch(name: str, batch: int) -> None:
+    """The batches are those of DALI 2.4.0, also from each state on."""
+    want = PERMUTED[f"{name} {batch}"]
+    pipe = pipeline_permutations.define(bivouac, name, batch)
+    states = []
+    for i in range(len(want)):
+        assert pipeline_permutations.batches(pipe, 1) == want[i : i + 1], i
+        states.append(pipe.checkpoint())
+    for i, state in enumerate(states):
+        again = pipeline_permutations.define(bivouac, name, batch, state)
+        assert pipeline_permutations.batches(again, len(want) - i - 1) == want[i + 1 :], i
+    if (name, batch) == ("permutations", 7):
+        assert states[2] == bytes.fromhex(PERMUTED["state"])
 
 
 def define(function: Definition, **settings: Any) -> Any:
@@ -150,20 +174,12 @@ def test_what_takes_no_nodes() -> None:
         a = draw()
         return a if a > 0.5 else a + 1
 
-    def permutation() -> Any:
-        a = draw()
-        if a > 0.5:
-            a = fn.permute_batch(a, indices=fn.batch_permutation())
-        return a
-
     def gpu() -> Any:
         return fn.random.coin_flip(dtype=types.BOOL).gpu() and True
 
     for function in (loop, expression):
         with pytest.raises(TypeError, match="write an `if` statement"):
             define(function)
-    with pytest.raises(errors.Unsupported, match="batch_permutation"):
-        define(permutation)
     with pytest.raises((RuntimeError, ValueError), match="on the GPU|on gpu"):
         define(gpu)
 

@@ -134,6 +134,8 @@ var schemaDifferences = map[string]string{
 	"decoders.video.pad_mode":               "no argument of text differs by sample",
 	"experimental.decoders.video.pad_mode":  "as above",
 	"experimental.readers.video.pad_mode":   "as above",
+	"batch_permutation._scope": "DALI has it, and does not list it",
+
 	"experimental.readers.video.index_path": "saved indices are Bivouac's alone",
 }
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bivouac._pipeline import constants, operators
 from bivouac._pipeline.node import DataNode
 from bivouac._pipeline.refusals import BrokenGraph
-from bivouac.errors import Invalid, Unsupported
+from bivouac.errors import Invalid
 
 if TYPE_CHECKING:
     from bivouac._pipeline.schemas import Schema
@@ -128,13 +128,14 @@ class Conditions:
         if self._notes:
             (self._scopes[-1] if inputs else self._scopes[0]).add(nodes)
 
-    def check(self, schema: Schema) -> None:
-        """Raise an error for an operator that cannot be in a branch."""
-        if schema.name == "batch_permutation" and len(self._scopes) > 1:
-            raise Unsupported(
-                subject="fn.batch_permutation",
-                got="a call in a branch, where it would permute the samples of the whole batch",
-            )
+    def scope(self, schema: Schema) -> dict[str, DataNode]:
+        """Return the argument that tells an operator without inputs which samples a branch has."""
+        if "_scope" not in schema.params or len(self._scopes) == 1:
+            return {}
+        scope = self._scopes[-1]
+        assert scope.predicate is not None
+        inside = scope.branch != OUTSIDE
+        return {"_scope": self.enter(scope.predicate) if inside else scope.predicate}
 
     # What statements do.
 

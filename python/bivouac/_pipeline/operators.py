@@ -143,9 +143,8 @@ class Instance:
         self._id: int | None = None
         conditions = None if pipeline is None else pipeline._conditions
         if conditions is not None:
-            conditions.check(schema)
             inputs = [conditions.enter(node) for node in inputs]
-            fed = conditions.enter_all(dict(fed))
+            fed = {**conditions.enter_all(dict(fed)), **conditions.scope(schema)}
         if name is not None and not isinstance(name, str):
             raise WrongType(subject=f"name of {self.operator}", want="a str", got=repr(name))
         self.name = name if name is not None else self._count_name(type(operator).__name__)

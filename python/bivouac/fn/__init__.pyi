@@ -148,6 +148,7 @@ def batch_permutation(
     *,
     device: str | None = None,
     name: str | None = None,
+    _scope: bool | Fed | None = None,
     allow_repetitions: bool | None = False,
     bytes_per_sample_hint: Ints | None = [0],
     no_fixed_points: bool | None = False,
@@ -161,6 +162,8 @@ def batch_permutation(
       indices: int32 scalars.
 
     Args:
+      _scope: Any values of a branch. The samples that have one are permuted, as if the batch had no
+        others. Its elements have no effect.
       allow_repetitions: Whether every number is drawn independently, so that some numbers repeat
         and others are missing.
       no_fixed_points: Whether no sample has its own index, except in batches of one.

@@ -125,6 +125,7 @@ class BatchPermutation(Operator):
         *,
         device: str = "cpu",
         name: str | None = None,
+        _scope: bool | Fed | None = None,
         allow_repetitions: bool | None = False,
         bytes_per_sample_hint: Ints | None = [0],
         no_fixed_points: bool | None = False,
