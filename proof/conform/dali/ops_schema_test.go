@@ -131,10 +131,10 @@ var schemaDifferences = map[string]string{
 	"water.freq_x": "DALI computes with pi/64, of which its documentation prints four digits",
 	"water.freq_y": "DALI computes with pi/64, of which its documentation prints four digits",
 
-	"decoders.video.pad_mode":               "no argument of text differs by sample",
-	"experimental.decoders.video.pad_mode":  "as above",
-	"experimental.readers.video.pad_mode":   "as above",
-	"batch_permutation._scope": "DALI has it, and does not list it",
+	"decoders.video.pad_mode":              "no argument of text differs by sample",
+	"experimental.decoders.video.pad_mode": "as above",
+	"experimental.readers.video.pad_mode":  "as above",
+	"batch_permutation._scope":             "DALI has it, and does not list it",
 
 	"experimental.readers.video.index_path": "saved indices are Bivouac's alone",
 }
