@@ -248,7 +248,7 @@ func (m producer) Err(s *slot) error {
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) {
 	if loan.Debug && s.lent.IsSet() {
-		defer func() { // what was fed has its owner back
+		defer func() { // memory that was lent is no output any more: its owner has it
 			for _, o := range s.batch.Outputs {
 				loan.Back(o.Data, "a batch of a pipeline", &s.lent)
 			}

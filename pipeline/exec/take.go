@@ -99,9 +99,12 @@ func (f *Frame) Lent(i int) (input int, lent bool) {
 		return 0, false
 	}
 	id := f.e.plan.outputs[i]
-	for input = len(f.fed) - 1; input > 0 && f.fed[input] > id; input-- {
+	for input, node := range f.e.plan.fed {
+		if first := f.fed[input]; id >= first && id < first+len(node.Specs) {
+			return input, true
+		}
 	}
-	return input, true
+	return 0, false
 }
 
 // handBack lets go of memory that was lent, in which the batch of output i lies.
