@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"math/bits"
 	"os"
 	"strconv"
 
@@ -44,18 +45,20 @@ func readFeedArgs(a *args) (f feedArgs) {
 }
 
 // pipelineFeed gives an external source a batch, which lies in a room. The room is the pipeline's
-// from then on. The answer has another one of its size, if there is memory for it.
+// from then on. The answer has another one, if there is memory for it.
 func pipelineFeed(k *call, p *piped, a feedArgs) (reply, error) {
 	room, err := p.slots.enter(a.room)
 	if err != nil {
 		return reply{}, err
 	}
 	data := make([]pipeline.Data, len(a.data))
+	bytes := int64(0)
 	for i := range a.data {
 		if data[i], err = a.data[i].lent(room); err != nil {
 			p.slots.leave(room)
 			return reply{}, errs.Wrap("serve."+k.op, "output "+strconv.Itoa(i), err)
 		}
+		bytes += size(data[i])
 	}
 	o := &pipeline.FeedOptions{Layout: a.layout}
 	if room != nil {
@@ -68,11 +71,39 @@ func pipelineFeed(k *call, p *piped, a feedArgs) (reply, error) {
 	if room == nil {
 		return nothing(nil)
 	}
-	next, err := p.slots.room(int64(len(room.mem)))
+	next, err := p.slots.room(p.following(a.name, bytes))
 	if err != nil {
 		return nothing(nil) // the client asks for one when it needs it, and gets the error
 	}
 	return next, nil
+}
+
+// following returns the size of a room for the batch after one of n bytes. Later batches may be
+// larger. A batch that was far larger than the others is forgotten after a while.
+func (p *piped) following(source string, n int64) int64 {
+	if p.fedBytes == nil {
+		p.fedBytes = map[string]int64{}
+	}
+	most := p.fedBytes[source]
+	n = max(n, most-most/16)
+	p.fedBytes[source] = n
+	step := int64(1) << max(0, bits.Len64(uint64(n))-4) // batches of nearly one size use the same slots again
+	return (n + n/8 + step - 1) &^ (step - 1)
+}
+
+// size returns the bytes of the samples of a batch.
+func size(data pipeline.Data) (n int64) {
+	switch d := data.(type) {
+	case tensor.Tensor:
+		return int64(len(d.Data))
+	case *tensor.Batch:
+		return int64(len(d.Data))
+	case []tensor.Tensor:
+		for i := range d {
+			n += int64(len(d[i].Data))
+		}
+	}
+	return n
 }
 
 // roomArgs are the arguments of pipeline.room.

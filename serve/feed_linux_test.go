@@ -183,7 +183,7 @@ func TestPipelineRooms(t *testing.T) {
 	for i := range row {
 		row[i] = int32(i)
 	}
-	for k := range 10 {
+	for k := range 40 {
 		first := p.room
 		var got []int32
 		if f := p.feed([][]int32{row, row[:k], row}); f != nil {
@@ -206,7 +206,22 @@ func TestPipelineRooms(t *testing.T) {
 			t.Fatal(f.Text)
 		}
 	}
-	if n := len(p.slots); n > 8 {
+	if n := len(p.slots); n > 12 {
 		t.Errorf("the client has mapped %d slots", n)
+	}
+	for range 200 { // large memory does not stay for small batches
+		if f := p.feed([][]int32{{1}}); f != nil {
+			t.Fatal(f.Text)
+		}
+		b, f := p.run(1, true)
+		if f != nil {
+			t.Fatal(f.Text)
+		}
+		if _, f := p.run(0, false, b.slots()...); f != nil {
+			t.Fatal(f.Text)
+		}
+	}
+	if n := len(p.slots[p.room]); n > 1<<12 {
+		t.Errorf("a room for 4 bytes has %d", n)
 	}
 }

@@ -66,6 +66,8 @@ type piped struct {
 	begun  int64 // batches of the epoch that were begun
 	resets int64 // how often the client began the next epoch
 
+	fedBytes map[string]int64 // of the largest of the newest batches of each external source
+
 	last   int64 // number of the batch that the client got last
 	unsure int   // how many that the client got may not be the program's yet
 

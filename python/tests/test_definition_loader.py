@@ -295,7 +295,14 @@ def test_reset_leaves_the_rest_of_an_epoch_out(tmp_path: Path) -> None:
     for make in definitions(tmp_path).values():
         straight, loader = make(), make()
         list(straight)
+        loader.reset()  # nothing was read yet
         next(loader)
+        loader.reset()
+        second = [told(b) for b in straight]
+        assert [told(b) for b in loader] == second
+        loader.reset()  # the end was seen
+        state = loader.state_dict()
+        loader.load_state_dict(state)
         loader.reset()
         assert [told(b) for b in loader] == [told(b) for b in straight]
 

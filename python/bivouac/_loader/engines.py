@@ -141,6 +141,7 @@ class Piped:
             )
         self._reader = reader or next(iter(readers), None)
         self._iterator = self._begin()
+        self._at_start = self._iterator._count.counter == 0  # nothing of the epoch was read
 
     def _begin(self) -> _Iterator:
         iterator = _Iterator(
@@ -160,7 +161,12 @@ class Piped:
 
     def next(self) -> Batch:
         self._opened()
-        batch: Batch = next(self._iterator)
+        try:
+            batch: Batch = next(self._iterator)
+        except StopIteration:
+            self._at_start = True
+            raise
+        self._at_start = False
         return batch
 
     def state(self) -> str:
@@ -171,10 +177,12 @@ class Piped:
         pipeline = self._opened()
         pipeline._move(base64.b64decode(state))
         self._iterator = self._begin()
+        self._at_start = self._iterator._count.counter == 0
 
     def reset(self) -> None:
-        """Read the rest of the epoch and drop it."""
-        while True:
+        """Read the rest of an epoch that was begun, and drop it."""
+        self._opened()
+        while not self._at_start:
             try:
                 self.next()
             except StopIteration:
