@@ -24,7 +24,9 @@ func TestMain(m *testing.M) {
 	case "state":
 		os.Exit(saveState(os.Args[1]))
 	case "convert":
-		os.Exit(convertState(os.Args[1], os.Args[2], os.Args[3]))
+		os.Exit(measured(convertState(os.Args[1], os.Args[2], os.Args[3])))
+	case "measured":
+		os.Exit(measured(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 	case "bivouac":
 		main() // exits
 	}
