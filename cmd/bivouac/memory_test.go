@@ -70,8 +70,8 @@ func measured(status int) int {
 	return status
 }
 
-// runSelf runs this program as the given helper, and returns its peak resident memory, if the helper
-// is measured.
+// runSelf runs this program as the given helper. It returns the peak of its resident memory if the
+// helper is measured.
 func runSelf(t *testing.T, does string, args ...string) int64 {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "peak")
