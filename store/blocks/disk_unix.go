@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -405,6 +406,7 @@ type kept struct {
 // files that have the name and the first bytes of a block.
 func (d *disk) evict(n int64, part string) (used int64, err error) {
 	var all []kept
+	var renamed []string // blocks of others that got their name meanwhile
 	root := filepath.Join(d.dir, blockDir)
 	shelves, err := os.ReadDir(root)
 	if err != nil {
@@ -422,20 +424,28 @@ func (d *disk) evict(n int64, part string) (used int64, err error) {
 			if !e.Type().IsRegular() || !blockName.MatchString(e.Name()) || e.Name()[:2] != s.Name() {
 				continue
 			}
+			path := filepath.Join(root, s.Name(), e.Name())
 			info, err := e.Info()
 			if errors.Is(err, fs.ErrNotExist) {
+				renamed = append(renamed, strings.TrimSuffix(path, partEnd))
 				continue
 			}
 			if err != nil {
 				return -1, err
 			}
-			path := filepath.Join(root, s.Name(), e.Name())
 			if filepath.Ext(path) == partEnd {
 				if path != part && !d.removePart(path) {
 					used += info.Size()
 				}
 				continue
 			}
+			all = append(all, kept{path, info.Size(), info.ModTime()})
+			used += info.Size()
+		}
+	}
+	for _, path := range renamed {
+		listed := slices.ContainsFunc(all, func(k kept) bool { return k.path == path })
+		if info, err := os.Lstat(path); err == nil && !listed {
 			all = append(all, kept{path, info.Size(), info.ModTime()})
 			used += info.Size()
 		}
