@@ -18,7 +18,7 @@ import (
 // operator alone if all are. The document says why.
 var idleArguments = []string{
 	"_arithmetic_generic_op", "_subscript_dim_check", "_tensor_subscript", // an expression makes them
-	"clahe.bins", "color_twist.image_type", "decoders.image_crop.crop_d", "decoders.image_crop.crop_pos_z",
+	"batch_permutation._scope", "clahe.bins", "color_twist.image_type", "decoders.image_crop.crop_d", "decoders.image_crop.crop_pos_z",
 	"decoders.numpy.dtype", "dump_image.input_layout", "hue.image_type", "saturation.image_type",
 }
 
