@@ -45,7 +45,8 @@ type EvalContext struct {
 	pool      *exec.Pool
 	operators map[operatorKey]*operator
 	plans     plans
-	active    int // calls that are being computed
+	joints    []*joint // the graphs of several calls that were used last, the newest first
+	active    int      // calls that are being computed
 	closed    bool
 	closing   bool
 	queue     queue
@@ -102,7 +103,7 @@ func (e *EvalContext) Close() {
 		e.pool.Close()
 		e.pool = nil
 	}
-	e.plans = plans{}
+	e.plans, e.joints = plans{}, nil
 	for _, o := range e.operators {
 		o.last = nil
 	}

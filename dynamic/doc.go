@@ -23,16 +23,15 @@
 // # Errors
 //
 // A value whose call failed has an error. Every value that is computed from it has the same error.
-// The error names the operator, the sample, what was wanted and found, and the file and line of the
-// call:
+// The error names the operator, the sample, what was wanted and found, and the line of the program:
 //
 //	dynamic: call at augment.go:42: crop: sample 3: invalid: …
 //
-// Evaluate waits for the value and returns the error. After that, Err returns it without waiting.
+// Evaluate waits for the value and returns the error. After that, Err has it.
 //
 // # Contexts
 //
 // The context.Context of a call says when it is computed (see [Mode]) and by which workers (see
-// [EvalContext]). By default the workers of [Default] compute it in the background. [Compile] makes
-// one graph of many calls, which runs ahead of the loop that takes its results.
+// [EvalContext]); by default [Default] computes it in the background. [Compile] makes one graph of
+// many calls, which runs ahead of the loop that takes its results.
 package dynamic

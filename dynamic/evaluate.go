@@ -73,9 +73,13 @@ func (k *call) doneChannel() <-chan struct{} {
 // be long, so evaluate keeps the calls on its own stack. A goroutine that has claimed a call waits
 // only for calls that this call needs. No call needs itself, so there is no deadlock.
 func (k *call) evaluate() {
-	if !k.claim() {
-		return
+	if k.claim() {
+		k.evaluateClaimed()
 	}
+}
+
+// evaluateClaimed computes a call that the caller has claimed.
+func (k *call) evaluateClaimed() {
 	stack := append(make([]*call, 0, 8), k)
 	for len(stack) > 0 {
 		top := stack[len(stack)-1]
@@ -111,6 +115,11 @@ func (k *call) run() {
 			r.err = err
 		}
 	}
+	k.finish()
+}
+
+// finish ends a call whose outputs have their samples or its error.
+func (k *call) finish() {
 	for _, in := range k.inputs {
 		in.drop()
 	}
@@ -173,14 +182,10 @@ func (k *call) fail(err error) error {
 // until leavePlan.
 func (e *EvalContext) takePlan(k *call) (*plan, error) {
 	e.mu.Lock()
-	for e.closing {
-		e.idle.Wait()
-	}
-	if e.closed {
+	if err := e.enter(); err != nil {
 		e.mu.Unlock()
-		return nil, errClosed()
+		return nil, err
 	}
-	e.active++
 	p := e.plans.find(e, k)
 	e.mu.Unlock()
 	if p != nil {
@@ -195,6 +200,18 @@ func (e *EvalContext) takePlan(k *call) (*plan, error) {
 	e.plans.add(p)
 	e.mu.Unlock()
 	return p, nil
+}
+
+// enter makes Close wait until leavePlan. The caller holds the lock.
+func (e *EvalContext) enter() error {
+	for e.closing {
+		e.idle.Wait()
+	}
+	if e.closed {
+		return errClosed()
+	}
+	e.active++
+	return nil
 }
 
 func errClosed() error {

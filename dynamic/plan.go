@@ -107,7 +107,7 @@ func (p *plan) run(k *call) error {
 		f.Positions[s], f.Slots[s] = int64(s), int32(s)
 	}
 	for i, in := range k.inputs {
-		f.Feed(i, 0, p.samples(i, in, n))
+		f.Feed(i, 0, repeated(&p.repeats[i], in, n, p.capacity))
 	}
 	if !k.batch && n == 1 {
 		for i, r := range k.outs {
@@ -136,21 +136,20 @@ func (p *plan) run(k *call) error {
 	return err
 }
 
-// samples returns the n samples of input i. They are the samples of a batch, or the same sample n
-// times.
-func (p *plan) samples(i int, in *result, n int) []tensor.Tensor {
+// repeated returns the n samples of an input. They are the samples of a batch, or the same sample n
+// times, in memory that is used again.
+func repeated(into *[]tensor.Tensor, in *result, n, capacity int) []tensor.Tensor {
 	list := in.list()
 	if in.batch || n == 1 {
 		return list
 	}
-	if p.repeats[i] == nil {
-		p.repeats[i] = make([]tensor.Tensor, p.capacity)
+	if *into == nil {
+		*into = make([]tensor.Tensor, capacity)
 	}
-	repeated := p.repeats[i][:n]
-	for s := range repeated {
-		repeated[s] = list[0]
+	for s := range n {
+		(*into)[s] = list[0]
 	}
-	return repeated
+	return (*into)[:n]
 }
 
 // capacity returns the batch size of the plan for a batch of n.

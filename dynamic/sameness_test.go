@@ -110,6 +110,29 @@ func text(v dynamic.Value) string {
 	return b.String()
 }
 
+// together stands for the deferred mode with calls of Together.
+const together = dynamic.Sync + 1
+
+func inMode(ctx context.Context, mode dynamic.Mode) context.Context {
+	if mode == together {
+		mode = dynamic.Deferred
+	}
+	return dynamic.WithMode(ctx, mode)
+}
+
+// computeTogether computes a third of the values at a time together.
+func computeTogether(values []dynamic.Value, order []int) {
+	for part := range 3 {
+		var list []dynamic.Value
+		for k, i := range order {
+			if k%3 == part {
+				list = append(list, values[i])
+			}
+		}
+		dynamic.Together(list...)
+	}
+}
+
 // TestModesAndThreadsAreTheSame runs programs in all modes, with several numbers of threads,
 // looking at the values in any order and from several goroutines.
 func TestModesAndThreadsAreTheSame(t *testing.T) {
@@ -127,11 +150,14 @@ func TestModesAndThreadsAreTheSame(t *testing.T) {
 		order = rapid.Permutation(order).Draw(t, "order of looks")
 		var want []string
 		for _, threads := range []int{1, 4} {
-			for _, mode := range []dynamic.Mode{dynamic.Sync, dynamic.Eager, dynamic.Deferred} {
+			for _, mode := range []dynamic.Mode{dynamic.Sync, dynamic.Eager, dynamic.Deferred, together} {
 				e := dynamic.NewEvalContext(dynamic.Options{Workers: threads})
-				values := program(dynamic.WithMode(dynamic.With(context.Background(), e), mode), steps)
+				values := program(inMode(dynamic.With(context.Background(), e), mode), steps)
 				got := make([]string, len(values))
 				var all sync.WaitGroup
+				if mode == together {
+					all.Go(func() { computeTogether(values, order) })
+				}
 				for part := range 2 {
 					all.Go(func() {
 						for k, i := range order {

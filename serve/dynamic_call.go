@@ -203,6 +203,7 @@ func (o *dynamicOperator) call(inputs []dynamic.Value, batch int, site string) d
 
 // batchOf returns a batch.
 func (d *dynamics) batchOf(number int64) dynamicValue {
+	d.tracing.want(number)
 	v := d.find(number)
 	if _, ok := v.value.(*dynamic.Batch); !ok && v.err == nil {
 		v = dynamicValue{err: wrongArgument("value "+strconv.FormatInt(number, 10), "a Batch", "a Tensor")}
@@ -243,6 +244,7 @@ func (d *dynamics) callBatch(c *cursor) {
 	var err error
 	for c.enter('['); c.err == nil && c.more(']'); {
 		n := c.integer()
+		d.tracing.want(n)
 		v := d.find(n)
 		t, ok := v.value.(*dynamic.Tensor)
 		if !ok && v.err == nil {
@@ -269,6 +271,7 @@ func (d *dynamics) callBroadcast(c *cursor) {
 	if c.err != nil {
 		return
 	}
+	d.tracing.want(from)
 	v := d.find(from)
 	if t, ok := v.value.(*dynamic.Tensor); ok {
 		v.value = dynamic.Broadcast(t, n)

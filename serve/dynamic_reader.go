@@ -146,11 +146,7 @@ func dynamicNext(k *call, r *dynamicReader, a nextArgs) (reply, error) {
 		if err := d.await(a.after); err != nil {
 			return reply{}, err
 		}
-		var plan []stepCall
-		used, plan = d.beginStep(r, a.first, len(s.values), s.calls)
-		if s.ok {
-			d.readAhead(r, d.tracing.ctx, plan)
-		}
+		used = d.nextStep(r, a.first, &s)
 		d.leaveTurn()
 	}
 	return answer(struct {

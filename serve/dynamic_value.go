@@ -30,6 +30,7 @@ func (d *dynamics) fetch(ctx context.Context, number int64, only bool) (reply, e
 	if v.err != nil {
 		return reply{}, v.err
 	}
+	d.tracing.want(number)
 	samples, b, err := elements(ctx, v.value)
 	if err != nil {
 		return reply{}, err

@@ -55,7 +55,7 @@ func ExportedLimits() map[string]int {
 		"compat/orbax":                        7,
 		"compat/streaming":                    37,
 		"compat/torchdata":                    127,
-		"dynamic":                             102,
+		"dynamic":                             103,
 		"dynamic/checkpoint":                  27,
 		"dynamic/fn":                          369,
 		"dynamic/random":                      35,
