@@ -140,6 +140,26 @@ func (k *call) finish() {
 	k.mu.Unlock()
 }
 
+// abandon ends a deferred call whose values nobody can ask for any more, unless it has effects or
+// is being computed. So the memory of its inputs can be used again.
+func (k *call) abandon() {
+	if k.mode != Deferred || k.operator.schema.Keep {
+		return
+	}
+	for _, r := range k.outs {
+		if !r.released.Load() || !r.holders.only() {
+			return
+		}
+	}
+	if !k.claim() {
+		return
+	}
+	for _, r := range k.outs {
+		r.err = errReleased()
+	}
+	k.finish()
+}
+
 // compute fills the outputs. An error of an input becomes the error of the call.
 func (k *call) compute() error {
 	for _, in := range k.inputs {

@@ -27,14 +27,14 @@ func TestCountStaysDead(t *testing.T) {
 						t.Error("memory that was given back is held")
 					}
 					live.Add(-1)
-					if h.leave() {
+					if h.leave() == 0 {
 						freed.Add(1)
 					}
 				}
 			})
 		}
 		all.Go(func() { // the owner releases the value
-			if h.leave() {
+			if h.leave() == 0 {
 				freed.Add(1)
 			}
 		})

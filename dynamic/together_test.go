@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op/opargs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -179,5 +180,40 @@ func TestTogetherAlone(t *testing.T) {
 	dynamic.Together(x, eager, dynamic.BatchOf([][]int32{{1}}))
 	if graphs, _ := e.Joints(); graphs != 0 || dynamic.Computed(x) {
 		t.Errorf("%d graphs, and a Tensor was computed: %t", graphs, dynamic.Computed(x))
+	}
+}
+
+// A deferred call whose values are released is never computed, and lets go of its inputs: the
+// memory of the value before it is used again.
+func TestReleasedDeferredCalls(t *testing.T) {
+	ctx, _ := deferredContext(t, 1)
+	sync := dynamic.WithMode(ctx, dynamic.Sync)
+	zeros := dynamic.TensorOf(make([]int64, 1<<16))
+	used := map[*byte]bool{}
+	const rounds = 50
+	for range rounds {
+		x := fn.Add(sync, zeros, 1)
+		samples, err := x.Tensor(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used[&samples.Data[0]] = true
+		y := fn.Mul(ctx, x, 2)
+		z := fn.Add(ctx, y, y)
+		x.Release()
+		y.Release()
+		if dynamic.Computed(y) {
+			t.Fatal("a call that another call needs was dropped")
+		}
+		z.Release()
+		if !dynamic.Computed(y) || !dynamic.Computed(z) {
+			t.Fatal("a call whose values are released is left")
+		}
+		if err := z.Evaluate(ctx); !errors.Is(err, errs.Closed) {
+			t.Fatal(err)
+		}
+	}
+	if len(used) > rounds/2 && !loan.Debug {
+		t.Errorf("%d pieces of memory for %d values, one at a time", len(used), rounds)
 	}
 }

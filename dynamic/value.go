@@ -224,10 +224,17 @@ func (r *result) hold() error {
 	return nil
 }
 
-// drop ends a hold.
+// drop ends a hold. If only the call that gives the value holds it then, and nobody can ask for it,
+// the call is dropped too.
 func (r *result) drop() {
-	if b := r.root(); b.holders.leave() {
+	b := r.root()
+	switch b.holders.leave() {
+	case 0:
 		b.free()
+	case 1:
+		if b.call != nil && b.released.Load() {
+			b.call.abandon()
+		}
 	}
 }
 
@@ -264,8 +271,11 @@ func (h *holders) retain() bool {
 	}
 }
 
-// leave removes a holder, or the owner. It returns true for the last one.
-func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
+// leave removes a holder, or the owner, and returns how many are left.
+func (h *holders) leave() int32 { return h.n.Add(-1) + 1 }
+
+// only reports whether one is left.
+func (h *holders) only() bool { return h.n.Load() == 0 }
 
 // Release gives the memory of an operator's output to the next calls, as soon as the calls that use
 // it are computed and its views are released. Do not use the value, or a tensor.Tensor taken from
