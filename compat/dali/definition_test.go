@@ -111,6 +111,39 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
+// numbers is a source with a state.
+type numbers struct{ n byte }
+
+func (c *numbers) ReadBatch(context.Context) ([]pipeline.Data, error) {
+	c.n++
+	return []pipeline.Data{[]tensor.Tensor{{DType: tensor.Uint8, Shape: tensor.Shape{1}, Data: []byte{c.n}}}}, nil
+}
+func (c *numbers) AppendState(dst []byte) ([]byte, error) { return append(dst, c.n), nil }
+func (c *numbers) SetState(b []byte) error                { c.n = b[0]; return nil }
+
+// A checkpoint of DALI has no room for the state of a source. It is not written, because nobody
+// could go on from it.
+func TestStateOfASourceIsRefused(t *testing.T) {
+	define := func(b *pipeline.Builder) []pipeline.Node {
+		return pipeline.ExternalSource(b, pipeline.From(&numbers{}), pipeline.SourceOptions{Name: "numbers"})
+	}
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 1, Compat: dali.CheckpointMode()}, define)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.New(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.AppendState(nil); !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "node numbers") {
+		t.Errorf("%v, want an error that names the source", err)
+	}
+}
+
 // A definition of package pipeline is serialized as the same one with DALI's calls is.
 func TestOf(t *testing.T) {
 	define := func(b *pipeline.Builder) []pipeline.Node {

@@ -28,7 +28,7 @@ from bivouac._slots import Slots
 
 __all__ = ["Fetched", "Handle", "Session", "current"]
 
-_MOST = 128  # calls that are noted
+_MOST = 32  # calls that are noted: the side-car computes them while the program makes others
 _PAUSE = 2e-3  # seconds after which noted calls are sent with the next call
 _UNREAD = 256  # groups after which the program waits for the side-car
 _INLINE = 2048  # bytes of an array that travel within a group
