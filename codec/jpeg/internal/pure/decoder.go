@@ -52,6 +52,8 @@ type Decoder struct {
 	fast     [4][64]int16 // made from quant, if Fast is set
 	hasQuant [4]bool
 	huff     [2][4]table
+	none     pairTable // stays zero: of scans whose symbols are decoded one at a time
+	single   bool      // all of them; for tests
 
 	// The current scan.
 	scan           []int

@@ -39,6 +39,7 @@ type component struct {
 
 	td, ta byte // tables of the current scan
 	dc     int32
+	pairs  *pairTable // of ta
 }
 
 // markers

@@ -22,6 +22,7 @@ type table struct {
 	symbols [256]byte
 	counts  [16]byte // number of codes by length, from which the rest is made
 	runs    []uint32 // made by the first call of skipping
+	pairs   []uint32 // made by the first call of pairing
 	defined bool
 	large   bool // has a symbol that is invalid for a difference of means
 }
@@ -55,7 +56,7 @@ func (t *table) build(counts [16]byte, symbols []byte) bool {
 		t.defined = true
 		return true
 	}
-	*t = table{defined: true, counts: counts, runs: t.runs[:0]}
+	*t = table{defined: true, counts: counts, runs: t.runs[:0], pairs: t.pairs[:0]}
 	copy(t.symbols[:], symbols)
 	for _, s := range symbols {
 		t.large = t.large || s > 15
@@ -122,6 +123,56 @@ func (t *table) skipping() []uint32 {
 	return t.runs
 }
 
+// lookPair is the number of bits that the table of pairs decodes at once.
+const lookPair = 11
+
+// pairTable describes one or two whole symbols of AC coefficients, with their extra bits, among the
+// next lookPair bits:
+//
+//	bits 31..24 the second coefficient   23..16 the first
+//	15..10 how far the second goes on   9..4 how far the first goes on   3..0 bits of them
+//
+// If there is one symbol, the second coefficient is the first, at the same place. An end of block
+// that comes first is the coefficient 0 and an end of block. An entry is zero if no whole symbol
+// fits, or if a coefficient does not.
+type pairTable [1 << lookPair]uint32
+
+// pairing returns the table of pairs.
+func (t *table) pairing() *pairTable {
+	if len(t.pairs) > 0 {
+		return (*pairTable)(t.pairs)
+	}
+	if t.pairs = t.pairs[:0]; cap(t.pairs) == 0 {
+		t.pairs = make([]uint32, 0, len(pairTable{}))
+	}
+	for bits := range uint32(len(pairTable{})) {
+		t.pairs = append(t.pairs, t.pair(bits))
+	}
+	return (*pairTable)(t.pairs)
+}
+
+// pair returns an entry of the table of pairs.
+func (t *table) pair(bits uint32) uint32 {
+	const toTheEnd = 63 // as endOfBlock, from the second coefficient of a block on
+	fits := func(e, used uint32) bool { return e != 0 && used <= lookPair && e>>12&15 <= 7 }
+	first := t.fast[bits>>(lookPair-look)]
+	used := first & 63
+	if !fits(first, used) {
+		return 0
+	}
+	acc := uint64(bits) << (64 - lookPair)
+	on, v := first>>16, value(acc, first)
+	if on == endOfBlock {
+		return toTheEnd<<10 | 1<<4 | used
+	}
+	onTwo, two := uint32(0), v
+	if second := t.fast[bits<<used&(1<<lookPair-1)>>(lookPair-look)]; fits(second, used+second&63) {
+		onTwo, two = min(second>>16, toTheEnd), value(acc<<used, second)
+		used += second & 63
+	}
+	return uint32(uint8(two))<<24 | uint32(uint8(v))<<16 | onTwo<<10 | on<<4 | used
+}
+
 // entry makes the entry of fast for a symbol whose code takes length bits.
 func entry(symbol byte, length uint32) uint32 {
 	run, size := uint32(symbol>>4), uint32(symbol&15)
@@ -174,6 +225,25 @@ func (b *bits) refill() {
 		}
 	}
 	b.refillSlowly()
+}
+
+// more fills acc, whose first n bits are set, up to 32 bits and more, like need. The caller
+// has the fields in registers.
+func (b *bits) more(acc uint64, n uint) (uint64, uint) {
+	if b.pos+8 <= len(b.data) && b.marker == 0 {
+		if v := binary.BigEndian.Uint64(b.data[b.pos:]); noMarker(v) {
+			k := (63 - n) >> 3
+			b.pos += int(k)
+			return acc | v>>(n&63), n + k<<3
+		}
+	}
+	return b.moreSlowly(acc, n)
+}
+
+func (b *bits) moreSlowly(acc uint64, n uint) (uint64, uint) {
+	b.acc, b.n = acc, int(n)
+	b.need(32)
+	return b.acc, uint(b.n)
 }
 
 // noMarker reports whether no byte of v is 0xFF.

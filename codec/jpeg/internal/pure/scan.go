@@ -68,6 +68,10 @@ func (d *Decoder) tablesReady() error {
 	return nil
 }
 
+// pairsFrom is the number of MCUs from which on symbols are decoded in pairs. In a smaller image it
+// takes longer to make the table than the table saves.
+const pairsFrom = 256
+
 // decodeScan decodes the entropy-coded data of a scan. rows is the number of wanted rows of MCUs;
 // rows below may be skipped.
 //
@@ -79,7 +83,12 @@ func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) erro
 	d.bits = bits{data: d.data, pos: d.pos}
 	d.eobrun, d.restarts, d.next = 0, d.interval, mRST0
 	for i := range d.comps {
-		d.comps[i].dc = 0
+		d.comps[i].dc, d.comps[i].pairs = 0, &d.none
+	}
+	if !d.header.Progressive && d.mcusW*d.mcusH >= pairsFrom && !d.single {
+		for _, k := range d.scan {
+			d.comps[k].pairs = d.huff[1][d.comps[k].ta].pairing()
+		}
 	}
 	single := len(d.scan) == 1
 	w, h := d.mcusW, min(d.mcusH, rows)
@@ -172,10 +181,11 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 	if b.dry {
 		return false
 	}
-	dc, t := &d.huff[0][c.td], &d.huff[1][c.ta]
-	c.dc += b.difference(dc)
+	t := &d.huff[1][c.ta]
+	v, acc, n := b.difference(&d.huff[0][c.td])
+	c.dc += v
 	blk[0] = int16(c.dc)
-	acc, n := b.acc, uint(b.n)
+	pairs := c.pairs
 	var seen int16
 	for k := uint32(1); k < 64; {
 		if n < 32 {
@@ -193,6 +203,17 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 			acc, n = b.acc, uint(b.n)
 		}
 	filled:
+		if e := pairs[acc>>(64-lookPair)]; e != 0 && k+e>>4&63 < 64 {
+			one, two := int16(int8(e>>16)), int16(int8(e>>24))
+			acc <<= e & 15
+			n -= uint(e & 15)
+			k += e >> 4 & 63
+			blk[natural[(k-1)&127]&63] = one
+			k += e >> 10 & 63
+			blk[natural[(k-1)&127]&63] = two
+			seen |= one | two
+			continue
+		}
 		e := t.fast[acc>>(64-look)]
 		if e == 0 {
 			b.acc, b.n = acc, int(n)
@@ -220,33 +241,44 @@ func (d *Decoder) skip(c *component) {
 	}
 	t := &d.huff[1][c.ta]
 	runs := (*[1 << lookSkip]uint32)(t.skipping())
-	c.dc += b.difference(&d.huff[0][c.td])
+	v, acc, n := b.difference(&d.huff[0][c.td])
+	c.dc += v
 	for k := uint32(1); k < 64; {
-		if b.n < 32 {
-			b.need(32)
+		if n < 32 {
+			acc, n = b.more(acc, n)
 		}
-		if e := runs[b.acc>>(64-lookSkip)]; e != 0 && k+e>>16 < 64 {
-			b.drop(int(e & 63))
+		e := runs[acc>>(64-lookSkip)]
+		if e != 0 && k+e>>16 < 64 {
+			acc <<= e & 63
+			n -= uint(e & 63)
 			k += e >> 8 & 255
 			continue
 		}
-		e := t.fast[b.acc>>(64-look)]
+		e = t.fast[acc>>(64-look)]
 		if e == 0 {
+			b.acc, b.n = acc, int(n)
 			e = entry(b.longSymbol(t), 0)
+			acc, n = b.acc, uint(b.n)
 		}
-		b.drop(int(e & 63))
+		acc <<= e & 63
+		n -= uint(e & 63)
 		k += e >> 16
 	}
+	b.acc, b.n = acc, int(n)
 }
 
-// difference decodes the difference between a block's mean and the previous mean.
-func (b *bits) difference(dc *table) int32 {
-	b.need(32)
-	e := dc.fast[b.acc>>(64-look)]
-	if e == 0 {
-		e = entry(b.longSymbol(dc), 0)
+// difference decodes the difference between a block's mean and the previous mean. It leaves the
+// bits that are ahead to the caller, in registers.
+func (b *bits) difference(dc *table) (v int32, acc uint64, n uint) {
+	acc, n = b.acc, uint(b.n)
+	if n < 32 {
+		acc, n = b.more(acc, n)
 	}
-	v := value(b.acc, e)
-	b.drop(int(e & 63))
-	return v
+	e := dc.fast[acc>>(64-look)]
+	if e == 0 {
+		b.acc, b.n = acc, int(n)
+		e = entry(b.longSymbol(dc), 0)
+		acc, n = b.acc, uint(b.n)
+	}
+	return value(acc, e), acc << (e & 63), n - uint(e&63)
 }
