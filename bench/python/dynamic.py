@@ -5,7 +5,7 @@
 
 It needs Go, nvidia.dali in this Python, and a side-car (BIVOUAC_BINARY). All contenders take turns
 within each round, in changing order, and are warm. A line has the median time and the ratio of the
-first contender's time to it. Data are copies of a photo in testdata/photos.
+first contender's time to it. Data are the JPEG files of bench/pipeline.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def main() -> None:
     if args.only not in title:
         return
     with tempfile.TemporaryDirectory() as folder:
-        files = photos(Path(folder) / "photos")
-        pipe = pipeline(graphs, files, args.threads)
         command = go_command(Path(folder))
+        files = photos(Path(folder) / "photos", command)
+        pipe = pipeline(graphs, files, args.threads)
         loops = {
             "pipeline in Go": in_go(pipe.serialize(), command, Path(folder)),
             "pipeline": timed(lambda: pipe.run()[0].at(0)),

@@ -5,7 +5,7 @@
 
 It needs Go, and nvidia.dali and torch in this Python. All contenders take turns within each round, in
 changing order, each with pipelines that are warm. A line has the median time of a batch and the
-ratio of DALI's to it. Data are copies of a photo in testdata/photos.
+ratio of DALI's to it. Data are the 512 JPEG files of bench/pipeline, of about 500x375 pixels.
 """
 
 from __future__ import annotations
@@ -39,14 +39,10 @@ def modules(name: str) -> Any:
     return top
 
 
-def photos(root: Path) -> str:
-    """Make a data set of 256 photos."""
-    photo = (ROOT / "testdata" / "photos" / "flower.jpg").read_bytes()
-    for i in range(256):
-        folder = root / f"class{i % 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{i:03}.jpg").write_bytes(photo)
-    return str(root)
+def photos(root: Path, command: Path) -> str:
+    """Make the data set of bench/pipeline."""
+    subprocess.run([command, "photos", root], check=True)
+    return str(root / "train")
 
 
 def training(m: Any, files: str, threads: int, crop: str) -> Any:
@@ -193,8 +189,8 @@ def main() -> None:
     dali, bivouac = modules("nvidia.dali"), modules("bivouac")
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
-        files = photos(root / "photos")
         command = go_command(root)
+        files = photos(root / "photos", command)
         lines: dict[str, tuple[int, dict[str, Callable[[int], float]]]] = {}
         for crop in ("decode", "resized"):
             ours = training(bivouac, files, args.threads, crop)

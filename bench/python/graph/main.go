@@ -1,8 +1,10 @@
 // Graph runs a serialized pipeline in Go, for bench/python/pipelines.py.
 //
 //	go run ./bench/python/graph FILE BATCHES
+//	go run ./bench/python/graph photos DIR
 //
-// It prints the seconds that the batches took, after as many batches that warm it up.
+// It prints the seconds that the batches took, after as many batches that warm it up. With the word
+// photos it makes the JPEG files of bench/pipeline in DIR.
 package main
 
 import (
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 )
 
 func main() {
@@ -22,9 +25,15 @@ func main() {
 	}
 }
 
+// images is how many files are made: as many as in bench/pipeline.
+const images = 512
+
 func run(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("want FILE BATCHES, got %d arguments", len(args))
+	}
+	if args[0] == "photos" {
+		return photos.Write(args[1], images)
 	}
 	batches, err := strconv.Atoi(args[1])
 	if err != nil {
