@@ -77,13 +77,13 @@ func (p *Pipeline) Peek(ctx context.Context, i int) (*Batch, error) {
 	peek := func(ctx context.Context) (*slot, bool, error) { return p.ring.Peek(ctx, i) }
 	if i > 0 {
 		s, ok, err := peek(ctx)
-		return s.peeked(ok, errs.Wrap(what, "", err))
+		return p.peeked(s, ok, errs.Wrap(what, "", err))
 	}
 	s, ok, err := p.oldest(ctx, peek)
 	if err != nil {
 		return p.deliver(ctx, what, s, false, err)
 	}
-	return s.peeked(ok, nil)
+	return p.peeked(s, ok, nil)
 }
 
 // Ready reports whether Peek(i) returns a batch, or its error, without waiting for it. A batch that
@@ -98,10 +98,11 @@ func (p *Pipeline) Ready(i int) bool {
 }
 
 // peeked returns the batch of the slot, or io.EOF without one.
-func (s *slot) peeked(ok bool, err error) (*Batch, error) {
+func (p *Pipeline) peeked(s *slot, ok bool, err error) (*Batch, error) {
 	if !ok {
 		return nil, cmp.Or(err, io.EOF)
 	}
+	p.tellTolerated(s)
 	return &s.batch, nil
 }
 

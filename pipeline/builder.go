@@ -39,6 +39,7 @@ func NewBuilder(o Options) (*Builder, error) {
 		return nil, err
 	}
 	b := &Builder{options: o}
+	b.graph.Tolerant = o.TolerateUnused
 	if c := o.compat(); c != (native{}) { // the graph itself makes Bivouac's own names
 		b.graph.Name = c.NodeName
 	}

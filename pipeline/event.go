@@ -31,10 +31,13 @@ const (
 	// OperatorDeprecated: the pipeline that was made has an Operator whose name is given up. It works;
 	// Instead says what to use. There is one event for each such operator.
 	OperatorDeprecated
+	// OperatorTolerated: an Operator that no output needs failed for the first time (Err), and
+	// Options.TolerateUnused lets the batches be delivered.
+	OperatorTolerated
 )
 
 var eventNames = []string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved",
-	"sample overdue", "operator deprecated"}
+	"sample overdue", "operator deprecated", "operator tolerated"}
 
 // String returns the kind in words.
 func (k EventKind) String() string { return enum.Name(k, eventNames, "event %d") }
@@ -49,8 +52,8 @@ type Event struct {
 	Queue    int           // BatchDelivered: the number of batches in the making or ready
 	Position int64         // Moved
 	Fault    *faults.Fault // SampleExcused
-	Err      error         // BatchFailed, SampleOverdue
-	Operator string        // OperatorDeprecated
+	Err      error         // BatchFailed, SampleOverdue, OperatorTolerated
+	Operator string        // OperatorDeprecated; OperatorTolerated: the name of its node
 	Instead  string        // OperatorDeprecated
 }
 
@@ -97,6 +100,8 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 			log.Warn("pipeline: a sample takes long", "error", e.Err)
 		case OperatorDeprecated:
 			log.Warn("pipeline: the operator "+e.Operator+" is deprecated", "instead", e.Instead)
+		case OperatorTolerated:
+			log.Warn("pipeline: an operator failed that no output needs", "error", e.Err)
 		case Moved:
 			log.Info("pipeline: moved", "position", e.Position)
 		default:

@@ -100,6 +100,13 @@ type Options struct {
 	OutputNDim   []int
 	OutputLayout []string
 
+	// TolerateUnused delivers a batch although an operator failed that no output needs: one that is
+	// kept for its effects, or that only such operators need. The operators behind it do not compute
+	// for the samples that failed. An OperatorTolerated event tells the first failure of each
+	// operator. Operators that do not take their inputs fail like this too, unless the layout or the
+	// number of dimensions is wrong. Failures of readers, external sources and limits are not
+	// tolerated. Define needs the option; New does not change it.
+	TolerateUnused bool
 	// Device says what happens to operators that name a device other than the CPU.
 	Device Device
 

@@ -279,6 +279,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		}
 		p.config.Made.Forget(p.ring.Token().Position)
 		p.settleFaults(s)
+		p.tellTolerated(s)
 		if len(p.counted) > 0 {
 			p.came = s.frame.Came(p.came[:0])
 		}

@@ -20,6 +20,20 @@ func (p *Pipeline) Faults() faults.Ledger {
 	return faults.Ledger{Count: p.faults.Count, Last: slices.Clone(p.faults.Last)}
 }
 
+// tellTolerated tells of each operator that failed although the batch is delivered, once.
+func (p *Pipeline) tellTolerated(s *slot) {
+	s.frame.Tolerated(func(n *graph.Node, err error) {
+		if p.tolerated[n.Name] {
+			return
+		}
+		if p.tolerated == nil {
+			p.tolerated = map[string]bool{}
+		}
+		p.tolerated[n.Name] = true
+		p.tell(Event{Kind: OperatorTolerated, Operator: n.Name, Err: err})
+	})
+}
+
 // onError returns the action of each reader.
 func (o *Options) onError(readers []*graph.Node) ([]faults.Action, error) {
 	list := make([]faults.Action, len(readers))

@@ -50,6 +50,7 @@ type tally struct {
 	remembered [][]byte
 	fresh      [][]byte // and at the start
 	meter      meter
+	tolerated  map[string]bool // nodes that failed, which the program was told
 }
 
 // meter counts what a pipeline does. Other goroutines read it.

@@ -74,7 +74,7 @@ func (r *run) doSelected(n int) {
 		v, out := &r.w.e.plan.values[p.value], l.ports[len(r.imports)+i]
 		for k, s := range l.samples {
 			f.values[p.value][s] = out[k]
-			if f.errs[s] != nil {
+			if f.errs[s] != nil || f.tolerance.lacks(r.node, s) {
 				continue
 			}
 			if err := f.settle(v, p.value, s); err != nil {

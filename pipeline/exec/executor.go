@@ -404,13 +404,21 @@ func (e *Executor) Abandon(f *Frame) {
 	f.cancelled.Store(false)
 }
 
-// fail makes err the result of sample s, with operator, origin and place.
+// fail makes err the result of sample s, with operator, origin and place. In a tolerant graph the
+// failure of a node that no output needs is noted beside the results.
 func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
-	f.fail(s, e.plan.origin[n.Index], e.named(f, s, n, err))
+	if named := e.named(f, s, n, err); f.tolerance.tolerates(n, err) {
+		f.tolerance.note(n, s, named)
+	} else {
+		f.fail(s, e.plan.origin[n.Index], named)
+	}
 }
 
 // named returns err with operator, origin and place.
 func (e *Executor) named(f *Frame, s int, n *graph.Node, err error) error {
+	if n.Refused != nil {
+		return err // of any sample, and it names the node
+	}
 	where, reader := "", e.plan.origin[n.Index]
 	if n.Name != n.Schema.FullName() {
 		where = "node " + n.Name + ", "

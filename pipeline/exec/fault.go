@@ -53,6 +53,7 @@ func (f *Frame) Skipped(s int) bool { return f.lost[s] == faults.Skip }
 
 // forget clears all failures.
 func (f *Frame) forget() {
+	f.tolerance.reset()
 	if f.failed.Load() {
 		clear(f.errs)
 	}

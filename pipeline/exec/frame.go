@@ -49,8 +49,9 @@ type Frame struct {
 	faulty    atomic.Bool      // there are some
 	lost      []faults.Action  // of samples: Skip and Zero take no part any more
 	losses    atomic.Bool      // there are some
-	err       error            // of the whole
-	work      atomic.Int64     // nanoseconds of workers
+	tolerance tolerance
+	err       error        // of the whole
+	work      atomic.Int64 // nanoseconds of workers
 	inline    bool
 	started   bool
 	finished  bool
@@ -101,6 +102,7 @@ func (e *Executor) NewFrame() *Frame {
 		lost:      make([]faults.Action, n),
 		done:      make(chan struct{}, 1),
 	}
+	f.tolerance.begin(p.graph, n)
 	for range p.counted {
 		f.counted = append(f.counted, counting{positions: make([]int64, n), slots: make([]int32, n)})
 	}

@@ -17,7 +17,7 @@ import (
 // Made keeps what late nodes have made. A nil Made keeps nothing.
 type Made struct {
 	mu   sync.Mutex
-	kept map[madeKey][][]tensor.Tensor
+	kept map[madeKey]madeBatch
 }
 
 // madeKey says what was made: the node, and the position of the first sample that came to it.
@@ -26,8 +26,14 @@ type madeKey struct {
 	at   int64
 }
 
+// madeBatch is what a node has made of a batch: the outputs, or the error of a node that may fail.
+type madeBatch struct {
+	outputs [][]tensor.Tensor
+	err     error
+}
+
 // NewMade returns an empty Made.
-func NewMade() *Made { return &Made{kept: map[madeKey][][]tensor.Tensor{}} }
+func NewMade() *Made { return &Made{kept: map[madeKey]madeBatch{}} }
 
 // Forget drops what was made for samples at positions before end.
 func (m *Made) Forget(end int64) {
@@ -43,21 +49,24 @@ func (m *Made) Forget(end int64) {
 	}
 }
 
-// of returns what was made, or has it made.
-func (m *Made) of(k madeKey, make func() ([][]tensor.Tensor, error)) ([][]tensor.Tensor, error) {
+// of returns what was made, or has it made. An error is kept if keeps reports so: the frame is
+// delivered, but may be made again before.
+func (m *Made) of(
+	k madeKey, make func() ([][]tensor.Tensor, error), keeps func(error) bool,
+) ([][]tensor.Tensor, error) {
 	m.mu.Lock()
 	made, ok := m.kept[k]
 	m.mu.Unlock()
 	if ok {
-		return made, nil
+		return made.outputs, made.err
 	}
-	made, err := make()
-	if err == nil {
+	made.outputs, made.err = make()
+	if made.err == nil || keeps(made.err) {
 		m.mu.Lock()
 		m.kept[k] = made
 		m.mu.Unlock()
 	}
-	return made, err
+	return made.outputs, made.err
 }
 
 // late runs a late node.
@@ -67,7 +76,8 @@ func (r *run) late(k op.Late) error {
 		return nil
 	}
 	make := func() ([][]tensor.Tensor, error) { return k.Make(b) }
-	made, err := r.w.e.config.Made.of(madeKey{r.node.Name, b.Position(0)}, make)
+	keeps := func(err error) bool { return r.w.frame.tolerance.tolerates(r.node, err) }
+	made, err := r.w.e.config.Made.of(madeKey{r.node.Name, b.Position(0)}, make, keeps)
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func (r *run) Scratch(size int) []byte {
 // them, or, where nothing stays in the worker's memory, all samples through each.
 func (w *worker) block(f *Frame, stage, lo, hi int) {
 	together := w.e.plan.wide[stage] && hi-lo > 1 && w.e.config.Limits.MaxTime == 0 // each sample has its time
-	if together && !f.losses.Load() && w.allThrough(f, stage, lo, hi) {
+	if together && !f.losses.Load() && !f.tolerance.some.Load() && w.allThrough(f, stage, lo, hi) {
 		return
 	}
 	if w.e.config.Timing {
@@ -181,6 +181,9 @@ func (w *worker) sampleThrough(f *Frame, stage, s int) {
 			break
 		}
 		r := &w.runs[i]
+		if f.tolerance.some.Load() && f.tolerance.passes(r.node, s) {
+			continue
+		}
 		if len(r.needs) > 0 && r.lacks(s) {
 			r.leave(s)
 			continue
@@ -206,6 +209,9 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 		}
 		start := w.e.now()
 		r := &w.runs[i]
+		if f.tolerance.some.Load() && f.tolerance.passesAll(r.node, f.Len()) {
+			continue
+		}
 		if len(r.needs) > 0 || f.losses.Load() {
 			r.doSelected(f.Len())
 		} else {
@@ -272,7 +278,7 @@ func (r *run) do(s, n int) {
 	r.run(f, s)
 	for _, p := range r.exports {
 		v := &r.w.e.plan.values[p.value]
-		for i := s; i < s+n && f.errs[i] == nil; i++ {
+		for i := s; i < s+n && f.errs[i] == nil && !f.tolerance.lacks(r.node, i); i++ {
 			if err := f.settle(v, p.value, i); err != nil {
 				r.w.e.fail(f, i, r.node, err)
 			}
@@ -303,6 +309,9 @@ func (r *run) run(f *Frame, s int) {
 // does not end a training job.
 func (r *run) kernel() (err error) {
 	defer recovered(&err)
+	if r.node.Refused != nil {
+		return r.node.Refused
+	}
 	if k, ok := r.node.Kernel.(op.Late); ok {
 		return r.late(k)
 	}

@@ -16,6 +16,9 @@ type Builder struct {
 	// before it and what names are taken; nil is [NumberedName].
 	Name func(s *op.Schema, unnamed int, taken func(string) bool) string
 
+	// Tolerant makes tolerant graphs; see Graph.Tolerant.
+	Tolerant bool
+
 	nodes   []*Node
 	names   map[string]bool // that nodes have
 	unnamed int             // nodes without a name of their own
@@ -91,8 +94,13 @@ func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[s
 	if err := n.guard(); err != nil {
 		return nil, err
 	}
-	if err := n.infer(); err != nil {
+	if err := n.settle(b.Tolerant); err != nil {
 		return nil, err
+	}
+	if n.Refused != nil {
+		if err := n.checkLayouts(); err != nil {
+			return nil, err
+		}
 	}
 	b.append(n)
 	return n, nil
@@ -210,24 +218,35 @@ func (b *Builder) Graph(outputs []Edge, sinks ...Edge) (*Graph, error) {
 		}
 		needed[e.Node.Index] = true
 	}
+	b.follow(needed, func(*Node) bool { return false })
+	for i, n := range b.nodes {
+		if n.Unused = !needed[i]; needed[i] && n.Refused != nil {
+			return nil, n.Refused
+		}
+	}
 	for i, e := range sinks {
 		if err := b.Check(e); err != nil {
 			return nil, errs.Wrap("graph", fmt.Sprintf("sink %d", i), err)
 		}
 		needed[e.Node.Index] = true
 	}
-	for i := len(b.nodes) - 1; i >= 0; i-- {
-		if needed[i] = needed[i] || b.nodes[i].kept(); needed[i] {
-			for _, e := range b.nodes[i].from() {
-				needed[e.Node.Index] = true
-			}
-		}
-	}
-	g := &Graph{Outputs: outputs}
+	b.follow(needed, (*Node).kept)
+	g := &Graph{Outputs: outputs, Tolerant: b.Tolerant}
 	for i, n := range b.nodes {
 		if needed[i] {
 			g.Nodes = append(g.Nodes, n)
 		}
 	}
 	return g.rewrite(nil, func(*Node) error { return nil })
+}
+
+// follow adds the nodes that are kept, and those that needed nodes need.
+func (b *Builder) follow(needed []bool, kept func(*Node) bool) {
+	for i := len(b.nodes) - 1; i >= 0; i-- {
+		if needed[i] = needed[i] || kept(b.nodes[i]); needed[i] {
+			for _, e := range b.nodes[i].from() {
+				needed[e.Node.Index] = true
+			}
+		}
+	}
 }

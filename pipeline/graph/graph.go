@@ -37,6 +37,10 @@ type Graph struct {
 	Nodes   []*Node // in topological order
 	Outputs []Edge
 	Stages  int
+	// Tolerant lets a node fail that no output needs: the nodes that need it do not compute then, and
+	// the outputs are delivered. An operator that does not take its inputs fails when samples come to
+	// it, unless their layout or their number of dimensions is wrong.
+	Tolerant bool
 
 	declared []string // of outputs: the names of their nodes before Merged; nil: the present names
 }
@@ -118,7 +122,7 @@ func (g *Graph) Behind(picked func(n *Node) bool) *Graph {
 // rewrite returns a copy of g. A node that is a key of replaced gives way to its value, which has
 // the same inputs. rewrite calls change for every node, in order.
 func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*Graph, error) {
-	out := &Graph{}
+	out := &Graph{Tolerant: g.Tolerant}
 	copies := map[*Node]*Node{} // of those that are not replaced
 	moved := func(edges []Edge) []Edge {
 		to := make([]Edge, len(edges))

@@ -105,7 +105,7 @@ func (g *Graph) Specialize(specs [][]tensor.Spec, late map[string][]tensor.Spec)
 		if err := n.compute(); err != nil { // a kernel of its own: Infer may prepare it
 			return err
 		}
-		if err := n.infer(); err != nil {
+		if err := n.settle(g.Tolerant && n.Unused); err != nil {
 			return err
 		}
 		if made := late[n.Name]; made != nil && n.Late() && n.Ready() {

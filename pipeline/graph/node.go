@@ -30,6 +30,12 @@ type Node struct {
 	// ones.
 	Fed   bool
 	Stage int
+	// Unused marks a node that no output needs. It is kept for its effects, or a node needs it that
+	// is.
+	Unused bool
+	// Refused is why the operator does not take its inputs. Only a tolerant graph has such a node. The
+	// node fails when samples come to it.
+	Refused error
 	// Partial marks outputs of a branch, which may lack samples.
 	Partial bool
 	// Seed is the operator's own seed. seeded is false if it uses the pipeline's seed.
@@ -40,6 +46,7 @@ type Node struct {
 	guards   []guard       // of a builder's node: the samples that reach it
 	params   []string      // names of the parameters that Args belong to
 	named    bool          // the name was given
+	lost     bool          // no sample comes out of it: it is refused, or a node before it is
 	behind   bool          // takes the arguments per sample of the reader that is its input
 }
 
@@ -87,9 +94,10 @@ func (n *Node) SeedOr(pipeline uint64) uint64 {
 }
 
 // Known reports whether the node's outputs are described. The outputs of an input of the graph need
-// dtype, rank and layout. The outputs of an operator are known if all its inputs are.
+// dtype, rank and layout. The outputs of an operator are known if all its inputs are. A node that
+// is refused counts as known, and so do the nodes behind it.
 func (n *Node) Known() bool {
-	return !slices.ContainsFunc(n.Specs, func(s tensor.Spec) bool { return !s.DType.Valid() })
+	return n.lost || !slices.ContainsFunc(n.Specs, func(s tensor.Spec) bool { return !s.DType.Valid() })
 }
 
 // Late reports whether the node's outputs are known only when they are made.
@@ -235,6 +243,17 @@ func (n *Node) infer() error {
 	return nil
 }
 
+// settle works like infer. In a tolerant graph an error makes n a refused node.
+func (n *Node) settle(tolerant bool) error {
+	n.Refused = nil
+	n.lost = slices.ContainsFunc(n.from(), func(e Edge) bool { return e.Node.lost })
+	err := n.infer()
+	if err != nil && tolerant {
+		n.Refused, n.lost, err = err, true, nil
+	}
+	return err
+}
+
 // at adds operator and node to an error that does not name them.
 func (n *Node) at(err error) error {
 	var e *errs.Error
@@ -251,6 +270,23 @@ func (n *Node) checkPort(i int, got tensor.Spec) error {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
 			Want: fmt.Sprintf("elements of %v", port.DTypes), Got: got.DType.String()}
 	}
+	return n.checkLayout(i, got)
+}
+
+// checkLayouts returns an error for an input with another layout, or number of dimensions, than the
+// operator takes.
+func (n *Node) checkLayouts() error {
+	for i, e := range n.Inputs {
+		if err := n.checkLayout(i, e.Spec()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) checkLayout(i int, got tensor.Spec) error {
+	port := n.Schema.Input(i)
+	subject := fmt.Sprintf("node %s, input %d (%s)", n.Name, i, port.Name)
 	if len(port.Layouts) > 0 && got.Layout != "" && !slices.Contains(port.Layouts, got.Layout) {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
 			Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
