@@ -16,6 +16,8 @@ type delivery struct {
 	Number int64     `json:"number"` // of the first batch, in the order in which the client gets them
 	Slots  []slotUse `json:"slots"`
 	Gone   []int64   `json:"gone,omitempty"` // slots that the client may unmap
+	// Warnings are what was said since the last answer.
+	Warnings []string `json:"warnings,omitempty"`
 	slotBatch
 	Together int          `json:"together"`       // how many batches of this size may come at a time
 	More     []*slotBatch `json:"more,omitempty"` // the other batches
@@ -150,7 +152,7 @@ func (p *piped) hand(all []*slotBatch, together int) (reply, error) {
 	}
 	h := delivery{Number: p.last + 1, slotBatch: *all[0], Together: together, More: all[1:]}
 	p.last, p.unsure = p.last+int64(len(all)), p.unsure+len(all)
-	h.flight = p.flight()
+	h.flight, h.Warnings = p.flight(), p.warnings()
 	var sent []*os.File
 	h.Slots, sent = s.lend(slots)
 	h.Gone, s.gone = s.gone, nil

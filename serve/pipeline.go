@@ -76,6 +76,7 @@ type piped struct {
 
 	warning sync.Mutex
 	warned  []string
+	told    int // how many of them the client has
 }
 
 // pipelines are the pipelines of a connection. Numbers are not used twice.
@@ -212,11 +213,13 @@ func (p *piped) settle(ctx context.Context, taken int64) error {
 // returned, and the next one.
 const mostUnsure = 2
 
-// warnings returns what was said so far.
+// warnings returns what was said since the last call.
 func (p *piped) warnings() []string {
 	p.warning.Lock()
 	defer p.warning.Unlock()
-	return append([]string{}, p.warned...)
+	said := append([]string{}, p.warned[p.told:]...)
+	p.told = len(p.warned)
+	return said
 }
 
 // mostSeconds is far above the time that a function may take.
@@ -241,6 +244,7 @@ func pipelineOpen(k *call) (reply, error) {
 	o.EnableMemoryStats = k.args.flag("memory_stats")
 	o.EnableTiming = k.args.flag("timing")
 	o.SetAffinity = k.args.flag("set_affinity")
+	o.TolerateUnused = k.args.flag("tolerate_unused")
 	if k.args.flag("on_cpu") {
 		o.Device = pipeline.RunOnCPU
 	}

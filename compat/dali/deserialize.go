@@ -180,8 +180,12 @@ func (r *rebuilder) build(b *pipeline.Builder) []pipeline.Node {
 	for _, name := range r.proto.ExternalInputs {
 		r.nodes[name] = pipeline.ExternalSource(b, r.sources[name], pipeline.SourceOptions{Name: name})[0]
 	}
+	unused := r.unused()
 	for i := range r.proto.Ops {
 		o := &r.proto.Ops[i]
+		if _, known := Operator(o.Name); unused[i] && known {
+			continue
+		}
 		if err := r.operator(o); err != nil {
 			r.err = errs.Wrap("", "operator "+strconv.Quote(o.Instance), err)
 			return nil

@@ -82,6 +82,8 @@ func (p *Pipeline) heard(e pipeline.Event) {
 		p.scheduled, p.missing = false, nil
 	case pipeline.BatchFailed:
 		p.broken = e.Err
+	case pipeline.OperatorTolerated:
+		p.options.logger().Warn("no output needs the operator " + e.Operator + ", which failed: " + e.Err.Error())
 	}
 	if tell := p.options.OnEvent; tell != nil {
 		p.turn.Callback(func() { tell(e) })
@@ -94,11 +96,15 @@ func (o PipelineOptions) warn() {
 	if len(names) == 0 {
 		return
 	}
-	log := o.Log
-	if log == nil {
-		log = slog.Default()
+	o.logger().Warn("dali: options without effect on the CPU: " + strings.Join(names, ", "))
+}
+
+// logger returns what takes warnings.
+func (o PipelineOptions) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.Default()
 	}
-	log.Warn("dali: options without effect on the CPU: " + strings.Join(names, ", "))
+	return o.Log
 }
 
 // Options returns the options in force, with defaults.
