@@ -31,7 +31,7 @@ BATCH = 3
 
 def graph(function: Any, *, after: Any = None, inputs: int = 1, **options: Any) -> Any:
     """Return a pipeline in which a function gets sample k of batch i as two times 10 i + k."""
-    own = ("prefetch_queue_depth", "exec_pipelined", "exec_async", "num_threads")
+    own = ("prefetch_queue_depth", "exec_pipelined", "exec_async", "exec_dynamic", "num_threads")
     settings = {key: options.pop(key) for key in own if key in options}
     settings.setdefault("num_threads", 2)
 
@@ -89,7 +89,11 @@ WRONG: list[tuple[str, Any, dict[str, Any]]] = [
     ("want numbers or booleans, got <U1", lambda x: np.array(["a"]), {}),
     ("want a tuple of 2 outputs of the function, got list", lambda x: [x, x], {"num_outputs": 2}),
     ("want 2 outputs of the function, got 3", lambda x: (x, x, x), {"num_outputs": 2}),
-    ("want 0 outputs of the .*got 1", lambda x: x, {"num_outputs": 0, "after": lambda _: 1}),
+    (
+        "want 0 outputs of the .*got 1",
+        lambda x: x,
+        {"num_outputs": 0, "after": lambda _: 1, "exec_dynamic": False},
+    ),
     ("a list with an array for each.*got ndarray", np.stack, {"batch_processing": True}),
     ("want a list of 3 samples, got 2", lambda x: x[1:], {"batch_processing": True}),
     (

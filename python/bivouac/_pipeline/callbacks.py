@@ -35,6 +35,7 @@ Batch = list[list["np.ndarray[Any, Any]"]]
 """Arrays by number of the input or output, and by sample."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_MOST_TEXT = 300  # of an exception that the side-car hears of
 _VARIABLE = "BIVOUAC_CALLBACK_TIMEOUT"
 
 
@@ -103,6 +104,14 @@ def defined_at() -> str:
             return ""
         frame = frame.f_back
     return "".join(traceback.format_list(traceback.extract_stack(frame, 1)))
+
+
+def frames_within() -> int:
+    """Return how many frames of this package are above the line of the program that called it."""
+    frame, number = sys._getframe(1).f_back, 1
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, number = frame.f_back, number + 1
+    return number
 
 
 def time_limit(given: float | None) -> float | None:
@@ -189,7 +198,8 @@ class Calls:
                 return
             said = f"call {question['call']} of pipeline {self._number}: {type(err).__name__}"
             self._raised = said, callback.error(err)
-            answer["error"] = said
+            text = str(err).partition("\n")[0][:_MOST_TEXT]
+            answer["error"] = f"{said}: {text}" if text else said
         if self._link._failure is None:
             self._link._writer.send(_wire.encode(_wire.ANSWER, answer))
 

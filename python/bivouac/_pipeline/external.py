@@ -33,7 +33,7 @@ _SCHEMA = Schema(
             Parameter("dtype", "dtype", "The type of the data."),
             Parameter("ndim", "int", "The number of dimensions of a sample."),
             Parameter("layout", "str", "The layout of a sample."),
-            Parameter("preserve", "bool", "Keep the operator although nothing uses its output."),
+            Parameter("preserve", "bool", "Has no effect, as in DALI."),
         )
     },
     asked=False,
@@ -90,7 +90,7 @@ class ExternalSource(Operator):
             raise Invalid(subject="num_outputs", want="at least 1", got=str(num_outputs))
         self._name = name
         self._num_outputs = num_outputs
-        self.preserve = bool(kwargs.get("preserve", False))
+        self.preserve = False  # as in DALI, preserve is in the message and has no effect
         self._given = {
             "batch": batch,
             "parallel": parallel,

@@ -127,6 +127,8 @@ class Pipeline(Properties):
         self._exec_pipelined = exec_pipelined
         self._exec_async = exec_async
         self._exec_dynamic = exec_dynamic
+        # DALI's dynamic executor delivers a batch if only operators fail that no output needs.
+        self._tolerant = bool(exec_dynamic)
         self._prefetch_queue_depth = prefetch_queue_depth
         self._bytes_per_sample = bytes_per_sample
         self._set_affinity = set_affinity
@@ -416,6 +418,7 @@ class Pipeline(Properties):
         self._exec_async = bool(kind & settings.ASYNC)
         self._exec_separated = bool(kind & settings.SEPARATED)
         self._exec_dynamic = bool(kind & settings.DYNAMIC)
+        self._tolerant = bool(changes.get("exec_dynamic"))
         self._set_affinity = bool(held["executor_flags"] & settings.AFFINITY)
         self._stream_policy = StreamPolicy(held["executor_flags"] & settings.STREAMS)
         self._concurrency = OperatorConcurrency(held["executor_flags"] & settings.CONCURRENCY)

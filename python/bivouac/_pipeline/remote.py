@@ -15,6 +15,7 @@ import collections
 import functools
 import mmap
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from bivouac import _client, _dtypes, errors
 from bivouac._arena import Layout, copy_all
 from bivouac._call import Call
 from bivouac._failures import ask, of_call
-from bivouac._pipeline.callbacks import Callback, Calls
+from bivouac._pipeline.callbacks import Callback, Calls, frames_within
 from bivouac._pipeline.refusals import MixedTypes, Unfed
 from bivouac._pipeline.tensors import TensorCPU, TensorListCPU, as_numpy
 from bivouac._slots import Slots
@@ -72,6 +73,7 @@ class Remote:
         self._ahead = ahead and not self.inputs
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
+        self._said: collections.deque[str] = collections.deque()  # warnings that came with batches
         self.batches: int | None = value.get("length", {}).get("batches")  # of a definition
         self.consumer: str = value["consumer"]  # data of an iterator in the state
         self._slots = Slots()
@@ -157,7 +159,14 @@ class Remote:
         if self._ahead and depth > 1 and not interrupted and len(self._ready) == 1:
             missing = depth + self._together - 1 - self.flight
             self._run(max(0, missing), take=True, ahead=True, most=most)
+        self._warn()
         return self._ready.popleft().batch
+
+    def _warn(self) -> None:
+        """Give the warnings that have come."""
+        while self._said:
+            level = frames_within() + 1
+            warnings.warn(self._said.popleft(), RuntimeWarning, stacklevel=level)
 
     def take_ready(self) -> tuple[TensorListCPU, ...] | None:
         """Return a batch that is here, or None. The last one that is here is for `take`."""
@@ -251,6 +260,7 @@ class Remote:
         value = call.value()
         self._note(value)
         if "slots" in value:
+            self._said.extend(value.get("warnings", ()))
             memory = self._taken
             self._slots.take(call, value, memory)
             batches = [value, *value.get("more", ())]

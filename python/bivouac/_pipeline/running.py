@@ -97,6 +97,7 @@ class Running(Turns):
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
             set_affinity=getattr(self, "_set_affinity", None) or None,
+            tolerate_unused=getattr(self, "_tolerant", None) or None,
             hold=self.most_held,
         )
         for text in self._remote.warnings:
