@@ -1,4 +1,4 @@
-"""Graphs with operators that no output needs. `outcome` runs one with a package: Bivouac, or DALI."""
+"""Graphs with operators that no output needs. `outcome` runs one: in Bivouac, or in DALI."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def second_fails() -> Callable[[Any], Any]:
 def outcome(p: Any, name: str, way: str) -> dict[str, Any] | None:
     """Run a graph. The result is None if it cannot be serialized.
 
-    Returns: whether all batches came, the calls of functions if so, and the files that were written.
+    Returns: whether all batches came, the calls of functions if so, and the files it wrote.
     """
     graph, settings = graphs()[name]
     calls = Calls()

@@ -3,9 +3,10 @@
     python_dynamic.py FIRST COUNT
 
 It needs nvidia.dali. Each number of a program is a seed. A program is the same calls with either's
-module: values, arithmetic, indices, operators, random numbers, readers with checkpoints, and
-mistakes. What every call gives is compared: elements, types, shapes, layouts, states, and the types
-of errors. A part of the readers stops in the middle, and goes on in the other from a checkpoint.
+module: values, arithmetic, indices, operators, random numbers, readers with checkpoints, captured
+loops, and mistakes. What every call gives is compared: elements, types, shapes, layouts, states,
+and the types of errors. A part of the readers stops in the middle, and goes on in the other from a
+checkpoint. DALI captures loops only if their steps make the same calls. Others run plainly there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Mine:
         self.dyn = importlib.import_module(
             "bivouac.dynamic" if name == "bivouac" else "nvidia.dali.experimental.dynamic"
         )
+        self.captures_all = name == "bivouac"  # also loops whose calls change
         self.types = importlib.import_module(
             "bivouac.types" if name == "bivouac" else "nvidia.dali.types"
         )
@@ -48,6 +50,7 @@ class Program:
         self.seen: list[Any] = []
         self.text = ""  # a checkpoint in the middle of a reader
         self.args: dict[str, Any] = {}
+        self.seed = seed
 
     def run(self) -> list[Any]:
         """Return what every step gave."""
@@ -69,6 +72,8 @@ class Program:
                 self.seen.append(self.describe(value))
         if r.random() < 0.4:
             self.read()
+        if r.random() < 0.5:
+            Loop(self).run()
         return self.seen
 
     def step(self, function: Any) -> None:
@@ -370,6 +375,118 @@ class Program:
                 if batches == stop:
                     self.text, self.args = checkpoint.serialize(), {**args, "size": size}
         self.seen.append(sorted(reader.get_metadata(size).items()))
+
+
+class Loop:
+    """A Loop is a captured loop of a program: sources of functions that make the calls of a step.
+
+    A steady loop has one function. Otherwise other functions make the calls of some steps. DALI
+    reads the source to find what it may capture.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.p, self.r, self.dyn = program, program.r, program.dyn
+        self.steady = self.r.random() < 0.5
+        self.size = self.r.randint(1, 4)
+        self.args = program.arguments()
+        self.rows: list[str] = []  # values of the step whose samples have one element
+        self.texts: list[str] = []  # and of those that have three
+        self.others: list[str] = []
+        number = 1 if self.steady else self.r.randint(2, 4)
+        source = "".join(self.function(i) for i in range(number))
+        file = program.data / f"loop_{program.seed}_{self.dyn.__name__}.py"
+        file.write_text(source)
+        names: dict[str, Any] = {"dyn": self.dyn}
+        exec(compile(source, str(file), "exec"), names)
+        self.steps = [names[f"step{i}"] for i in range(number)]
+
+    def function(self, number: int) -> str:
+        """Return the source of the calls of a step."""
+        r = self.r
+        lines = [f"def step{number}(files, labels, outside, rng0, rng1):"]
+        self.rows, self.texts, self.others = ["labels"], ["files"], []
+        lines.append(f"    first = dyn.cast(labels, dtype=dyn.{r.choice(['float32', 'int16'])})")
+        self.rows.append("first")
+        for i in range(r.randint(1, 7)):
+            pool, text = self.call()
+            pool.append(f"v{i}")
+            lines.append(f"    v{i} = {text}")
+            if not self.steady and r.random() < 0.1:
+                lines.append("    rng0()")
+        values = self.rows + self.texts + self.others
+        if r.random() < 0.5:
+            values = values[-3:]
+        lines.append(f"    return [{', '.join(values)}]")
+        return "\n".join(lines) + "\n"
+
+    def call(self) -> tuple[list[str], str]:
+        """Return the source of a call, and where its value goes."""
+        r = self.r
+        rows, texts, others = self.rows, self.texts, self.others
+        x, y, text, k = r.choice(rows), r.choice(rows), r.choice(texts), r.randint(0, 5)
+        draw = f"rng=rng{r.randint(0, 1)}"
+        sized = f"{draw}, batch_size={self.size}"
+        return r.choice(
+            [
+                (rows, f"{x} + {y}"),
+                (rows, f"{x} * {k}"),
+                (rows, f"{x} + outside"),
+                (rows, f"{x} - dyn.capture.invariant(outside)"),
+                (rows, f"dyn.math.max({x}, {y})"),
+                (rows, f"dyn.cast({x}, dtype=dyn.float32)"),
+                (rows, f"dyn.cast({x} * {k}, dtype=dyn.int16)"),
+                (rows, f"dyn.random.uniform(range=[0.0, {k + 1}.0], shape=[1], {sized})"),
+                (rows, f"dyn.random.coin_flip(probability=0.3, shape=[1], {sized})"),
+                (rows, f"dyn.random.normal({x}, {draw})"),
+                (rows, f"dyn.random.normal({x}, stddev={k + 1}.5, {draw})"),
+                (rows, f"dyn.reductions.sum({text}, axes=[0], keep_dims=True)"),
+                (rows, f"{text}.slice[{r.randint(0, 2)}:].slice[0:1]"),
+                (texts, f"{text} + {x}"),
+                (texts, f"dyn.cast({text}, dtype=dyn.{r.choice(['float32', 'uint8'])})"),
+                (texts, f"dyn.transpose({text}, perm=[0])"),
+                (others, f"dyn.pad({text}, fill_value={k}, axes=[0], shape=[{k + 3}])"),
+                (others, f"dyn.cat({text}, {text}, axis=0)"),
+                (others, f"dyn.stack({x}, {x})"),
+                (others, f"dyn.tensor({x})"),
+                (
+                    others,
+                    f"dyn.flip(dyn.reshape({text}, shape=[1, 3, 1], layout='HWC'), "
+                    f"horizontal=dyn.random.coin_flip({sized}))",
+                ),
+            ]
+        )
+
+    def run(self) -> None:
+        """Run two epochs. The second one may be left in the middle."""
+        modes = ["deferred", "eager", "eager", "sync_cpu", "sync_full"]
+        with getattr(self.dyn.EvalMode, self.r.choice(modes)):
+            self.epochs()
+
+    def epochs(self) -> None:
+        p, r = self.p, self.r
+        reader = self.dyn.readers.File(**self.args)
+        rngs = [self.dyn.random.RNG(seed=r.randint(0, 99)) for _ in range(2)]
+        outside = self.dyn.tensor([r.randint(0, 9)]) + 0
+        step = self.steps[0]
+        capture = self.steady or p.m.captures_all
+        for epoch in range(2):
+            for files, labels in reader.next_epoch(batch_size=self.size, capture=capture):
+                if epoch == 1 and r.random() < 0.2:
+                    break
+                if r.random() < 0.2:
+                    step = r.choice(self.steps)  # for all further steps
+                once = r.choice(self.steps) if r.random() < 0.1 else step
+                values = once(files, labels, outside, *rngs)
+                if not self.steady and r.random() < 0.1:
+                    outside = outside + 1
+                looks = r.random()
+                if looks < 0.8:
+                    p.seen += [p.describe(value) for value in [files, *values]]
+                elif looks < 0.9 and not self.steady:
+                    outside = outside + int(np.asarray(next(iter(labels))).sum())
+                p.seen += [str(rng.state) for rng in rngs]
+            p.seen.append("end")
+        p.seen.append([str(rng.state) for rng in rngs])
 
 
 _absolute = {"normalized_anchor": False, "normalized_shape": False}
