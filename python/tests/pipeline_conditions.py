@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 
@@ -29,6 +30,20 @@ class Fields:
     x: Any
     y: Any
     z: Any
+
+
+def raised(x: Any, most: float = 0.7) -> Any:
+    if x > most:
+        x = x + 1
+    return x
+
+
+BETWEEN: Any = lambda x: x > 0.3 and x < 0.9  # noqa: E731
+ADDED: Any = lambda x: (  # noqa: E731
+    raised(x)
+    + raised(x * 2)
+)
+TIMES: Any = {2: lambda x: raised(x * 2), 3: lambda y: raised(y * 3)}
 
 
 class Graph(Protocol):
@@ -229,6 +244,14 @@ def functions(p: Any) -> dict[str, Graph]:
         a = draw()
         both: Any = lambda v: v and True  # noqa: E731
         return both(flag()), a
+
+    def lambdas_of_the_module() -> Any:
+        a = draw()
+        return BETWEEN(a), ADDED(a), TIMES[2](a), TIMES[3](a)
+
+    def partials() -> Any:
+        a = draw()
+        return functools.partial(raised)(a), functools.partial(raised, most=0.2)(a)
 
     def on_gpu() -> Any:
         a = draw()

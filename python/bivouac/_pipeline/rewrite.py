@@ -10,6 +10,7 @@ import ast
 import copy
 import functools
 import inspect
+import linecache
 import sys
 import sysconfig
 import types
@@ -60,6 +61,11 @@ def converted(function: Any) -> Any:
         return function if inner is own else types.MethodType(inner, function.__self__)
     if isinstance(function, types.FunctionType):
         return _convert(function)
+    if type(function) is functools.partial:
+        inner = converted(function.func)
+        if inner is function.func:
+            return function
+        return functools.partial(inner, *function.args, **function.keywords)
     call = getattr(type(function), "__call__", None)
     if isinstance(call, types.FunctionType) and not isinstance(function, type):
         inner = _convert(call)
@@ -75,7 +81,8 @@ def call(function: Any) -> Any:
 def always(function: _F) -> _F:
     """Make a function of this package one whose conditions may be nodes, whoever calls it.
 
-    A lambda and a function of another library are not rewritten, so their calls are not either.
+    A function of another library is not rewritten, so its calls are not either. Nor is a lambda
+    with another one on its line that has the same arguments.
     """
 
     @functools.wraps(function)
@@ -126,7 +133,7 @@ def _convert(function: types.FunctionType) -> Any:
 def _is_of_program(function: types.FunctionType) -> bool:
     """Report whether a function belongs to the program, and not to Python or this package."""
     name = function.__code__.co_filename
-    if name.startswith("<") or function.__name__ == "<lambda>":
+    if name.startswith("<"):
         return False
     if (function.__module__ or "").split(".")[0] in _others:
         return False
@@ -143,17 +150,9 @@ _made: set[types.CodeType] = set()
 @functools.lru_cache(maxsize=None)
 def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
     """Return the rewritten code of a function, or None if there is no source."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        indented = lines[0][:1].isspace()
-        tree = ast.parse("".join(["if True:\n", *lines] if indented else lines))
-    except (OSError, TypeError, SyntaxError):
+    definition = _lambda(code) if code.co_name == "<lambda>" else _definition(code)
+    if definition is None:
         return None
-    body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
-    definition = body[0]
-    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
-        return None
-    ast.increment_lineno(definition, first - (2 if indented else 1))
     parts = qualname.split(".")
     owner = parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
     _Function(definition, owner).rewrite()
@@ -174,6 +173,48 @@ def _code(code: types.CodeType, qualname: str) -> types.CodeType | None:
     made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     _note(made)
     return made
+
+
+def _definition(code: types.CodeType) -> ast.FunctionDef | None:
+    """Return the definition of a function."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        indented = lines[0][:1].isspace()
+        tree = ast.parse("".join(["if True:\n", *lines] if indented else lines))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
+    definition = body[0]
+    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
+        return None
+    ast.increment_lineno(definition, first - (2 if indented else 1))
+    return definition
+
+
+def _lambda(code: types.CodeType) -> ast.FunctionDef | None:
+    """Return a lambda as the definition of a function, if its line and its arguments tell it."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except SyntaxError:
+        return None
+    number = code.co_argcount + code.co_kwonlyargcount
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and [arg.arg for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]]
+        == list(code.co_varnames[:number])
+    ]
+    if len(found) != 1:
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    definition = ast.FunctionDef(
+        name=code.co_name, args=found[0].args, body=[body], decorator_list=[]
+    )
+    if sys.version_info >= (3, 12):
+        definition.type_params = []
+    return ast.copy_location(definition, found[0])
 
 
 def _arguments(names: Sequence[str]) -> ast.arguments:
