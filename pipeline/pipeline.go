@@ -210,7 +210,7 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 			}
 			if _, own := p.codec.(documents); !own && p.noStates == nil {
 				p.noStates = in.wrap(&errs.Error{Kind: errs.Unsupported, Want: "states that have room for the state of a source",
-					Got: "a source with a state in the mode " + p.options.compat().String(),
+					Got:    "a source with a state in the mode " + p.options.compat().String(),
 					Remedy: "use a source that is a function of the index, such as BatchFunc, or leave out the mode"})
 			}
 		}

@@ -87,6 +87,7 @@ type Executor struct {
 	chain    sync.Mutex   // of frames that follow each other
 	direct   bool         // fetched samples go straight into frames: see place.go
 	learned  []learned    // of plan.outputs, if direct
+	uniform  []uniform    // of plan.outputs
 	usage    []usage      // of plan.values, when memory is counted
 	current  [][]byte     // what kernels remember now, between frames; shorter: it is not known
 	underWay int          // frames that were started and not abandoned
@@ -107,6 +108,7 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	}
 	e.current = make([][]byte, 0, len(e.plan.minds))
 	e.directs()
+	e.foretells()
 	e.workers = make([]*worker, c.Workers+1)
 	if c.Pool != nil {
 		e.cpu = c.Pool.tasks
@@ -161,6 +163,7 @@ func (e *Executor) Start(f *Frame) {
 	f.inline = len(e.sources) == 0 && !e.plan.late && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
 	e.open(f)
 	f.provide()
+	f.layUniform()
 	e.checkFed(f)
 	if n > 0 && len(e.sources) > 0 {
 		f.ctx, f.cancel = context.WithCancel(context.Background())

@@ -26,6 +26,7 @@ type Frame struct {
 	lent    []bool                 // of each output: its batch lies in such memory
 	values  [][]tensor.Tensor      // of the values that live in frames: [value][sample]
 	slabs   [][]byte               // of the static ones
+	sample  []int                  // of each output: bytes of a sample, if its batch is laid out for samples of one size
 	own     [][][]byte             // of the others: [value][sample]
 	bytes   []atomic.Int64         // of each value in this iteration, when memory is counted
 	claimed [][]int                // [value][sample]: bytes claimed in this iteration, where there is a total
@@ -91,6 +92,7 @@ func (e *Executor) NewFrame() *Frame {
 		whole:     make([][]byte, len(p.values)),
 		lent:      make([]bool, len(p.outputs)),
 		slabs:     make([][]byte, len(p.values)),
+		sample:    make([]int, len(p.outputs)),
 		own:       make([][][]byte, len(p.values)),
 		loans:     make([][]loan, n),
 		sizes:     make([]int64, n),
@@ -213,6 +215,9 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 	if v.static { // not the promised size; settle reports it
 		return aligned(size)
 	}
+	if place := f.uniformPlace(v, s, size); place != nil {
+		return place
+	}
 	before := cap(f.own[id][s])
 	if f.e.config.Take && before < size {
 		f.own[id][s] = f.e.allocate(size)
@@ -265,10 +270,13 @@ func (f *Frame) collect(p *plan) error {
 			b.Data = f.slabs[id][:n*v.size]
 			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
 		case f.inPlace(i, v, id):
-		case f.passOn(i, id):
+		case f.inUniformPlace(i, v, id), f.passOn(i, id):
 		default:
 			f.displace(i)
-			if err := f.gather(b, v, f.values[id][:n]); err != nil {
+			laid := f.leaveUniform(i)
+			err := f.gather(b, v, f.values[id][:n])
+			f.e.free(laid)
+			if err != nil {
 				return err
 			}
 			f.learn(i, f.values[id][:n])

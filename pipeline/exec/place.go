@@ -164,6 +164,9 @@ func (f *Frame) displace(i int) {
 // learn notes how the sizes of the samples of output i, which was gathered, follow from the sizes
 // that their source estimates.
 func (f *Frame) learn(i int, samples []tensor.Tensor) {
+	if f.e.plan.values[f.e.plan.outputs[i]].uniform == i && !f.losses.Load() {
+		f.e.uniform[i].learn(samples)
+	}
 	if len(f.places) == 0 || f.e.plan.values[f.e.plan.outputs[i]].output != i || len(samples) == 0 || f.losses.Load() {
 		return
 	}

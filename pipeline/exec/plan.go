@@ -43,6 +43,7 @@ type value struct {
 
 	output    int // the delivered output whose batch is laid out for it, or -1: see place.go
 	delivered int // how many outputs deliver it
+	uniform   int // the output whose batch may be laid out for samples of one size, or -1: see uniform.go
 }
 
 func newPlan(g *graph.Graph, c *Config) *plan {
