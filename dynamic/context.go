@@ -116,7 +116,18 @@ func (e *EvalContext) Close() {
 // errs.Canceled if ctx ends before.
 func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	e.mu.Lock()
-	calls, made := append(e.deferred.take(), e.queue.calls()...), e.calls
+	list, made := append(e.deferred.take(), e.queue.calls()...), e.calls
+	e.mu.Unlock()
+	var calls, later []*call
+	for _, c := range list {
+		if c.mode == Deferred && c.ahead() {
+			later = append(later, c)
+		} else {
+			calls = append(calls, c)
+		}
+	}
+	e.mu.Lock()
+	e.deferred.putBack(later)
 	e.mu.Unlock()
 	for i, c := range calls {
 		if err := c.wait(ctx); err != nil {

@@ -93,6 +93,13 @@ func (k *call) evaluateClaimed() {
 	}
 }
 
+// ahead reports whether the program has not made the call yet.
+func (k *call) ahead() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ctx != nil && ahead.Pending(k.ctx)
+}
+
 // claim claims the call for the caller. It returns false if another goroutine has claimed it.
 func (k *call) claim() bool { return k.state.CompareAndSwap(fresh, claimed) }
 

@@ -189,6 +189,7 @@ func dynamicRun(k *call) (reply, error) {
 		return reply{}, err
 	}
 	if g.all {
+		d.tracing.wantAll()
 		if err := e.EvaluateAll(k.ctx); err != nil {
 			return reply{}, err
 		}

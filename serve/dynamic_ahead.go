@@ -79,6 +79,17 @@ func (t *tracing) want(number int64) {
 	}
 }
 
+// wantAll notes that all values of the step are used.
+func (t *tracing) wantAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, from := range t.origins {
+		if from.call >= 0 {
+			t.wanted[from] = true
+		}
+	}
+}
+
 // from returns where a value comes from.
 func (t *tracing) from(number int64) origin {
 	t.mu.Lock()

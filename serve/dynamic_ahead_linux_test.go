@@ -98,6 +98,9 @@ func (c *captured) step(plus [2]int64, flip, labels int64, g *rng.Philox, change
 	}
 	c.number += int64(len(calls))
 	c.wait(c.group(nil, calls...))
+	if c.looks != nil && c.looks.IntN(4) == 0 {
+		c.wait(c.group(object{"all": true}))
+	}
 	look := c.later
 	c.later = nil
 	for i := range calls {

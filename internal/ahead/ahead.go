@@ -30,6 +30,18 @@ func Report(ctx context.Context, report func()) {
 	report()
 }
 
+// Pending reports whether a call with the context ctx is made ahead, and the program has not made
+// it.
+func Pending(ctx context.Context) bool {
+	c, ok := ctx.Value(key{}).(*Call)
+	if !ok {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.made
+}
+
 // keep keeps report unless the program has made the call.
 func (c *Call) keep(report func()) bool {
 	c.mu.Lock()

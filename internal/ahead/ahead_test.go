@@ -25,7 +25,13 @@ func TestReport(t *testing.T) {
 		want := 1
 		switch order {
 		case "made failed":
+			if !ahead.Pending(ctx) || ahead.Pending(context.Background()) {
+				t.Error("a call is pending until the program makes it, if it is made ahead")
+			}
 			c.Made()
+			if ahead.Pending(ctx) {
+				t.Error("a call that the program has made is pending")
+			}
 			ahead.Report(ctx, report)
 		case "failed made":
 			ahead.Report(ctx, report)
