@@ -92,7 +92,7 @@ class TestBatches:
         pipe = counted()
         for _ in range(100):
             pipe.run()
-        assert mapped() <= before + 4
+        assert mapped() <= before + 5  # one of them has the batch that is asked for ahead
 
     def test_too_many_batches_are_an_error_that_loses_none(self) -> None:
         pipe = counted()

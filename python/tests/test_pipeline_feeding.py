@@ -14,10 +14,18 @@ import pipeline_scenes
 import pytest
 
 import bivouac
-from bivouac import fn
+from bivouac import _copying, fn
+from bivouac._pipeline import remote
 from bivouac._pipeline.remote import Remote, _Feed
 from bivouac._pipeline.running import Running
 from bivouac._slots import Slots
+
+
+def share_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two threads copy small data in small pieces, also where there is one core."""
+    monkeypatch.setattr(_copying, "_LARGE", 100)
+    monkeypatch.setattr(_copying, "_PIECE", 4000)
+    monkeypatch.setattr(_copying, "cores", lambda: 2)
 
 
 class Stop(Exception):
@@ -41,7 +49,19 @@ def run_interrupted(
             Remote._room,
             Remote._mapped,
             Remote._bring,
+            Remote._send,
+            Remote._wait,
+            Remote._copy,
+            Remote._settle_feed,
+            Remote.begun_by_now,
+            Remote.holds,
             _Feed.hook,
+            _copying.copy_together,
+            _copying._Job.work,
+            _copying._Job.end,
+            _copying._Job.check,
+            _copying._Helper.add,
+            _copying._Helper.over,
             Remote.was_fed,
             Remote.forget_feed,
             Remote.take,
@@ -77,11 +97,20 @@ def run_interrupted(
         if not ends:
             raise
         return False, None
+    except IndexError:  # an input was not fed
+        return False, None
     finally:
         sys.settrace(None)
 
 
-def test_an_interrupt_before_each_line_loses_and_repeats_nothing() -> None:
+@pytest.mark.parametrize("helped", [False, True])
+def test_an_interrupt_before_each_line_loses_and_repeats_nothing(
+    helped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With help, a second thread copies too."""
+    if helped:
+        share_copies(monkeypatch)
+
     @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def graph() -> Any:
         one, two = fn.external_source(
@@ -107,7 +136,9 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing() -> None:
         if not interrupted:
             break
     assert came > 60, came
+    pipe._remote.settle()  # the batch that was asked for ahead
     assert not pipe._remote._link._calls
+    assert not _copying._helper.jobs
 
 
 LARGE, SMALL = 9000, 5  # elements: batches that come one by one, or several at a time
@@ -241,8 +272,16 @@ def fed_ahead(state: bytes | None = None, depth: int = 2) -> Any:
     return made()
 
 
-def test_interrupts_anywhere_with_sources() -> None:
-    """As above, while the program holds some batches and writes to others."""
+@pytest.mark.parametrize("helped", [False, True])
+def test_interrupts_anywhere_with_sources(
+    helped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above, while the program holds some batches and writes to others.
+
+    With help, a second thread copies too.
+    """
+    if helped:
+        share_copies(monkeypatch)
 
     def check(batch: Any, number: int, what: object) -> None:
         for output, value in zip(batch, (number, number, number + 1)):
@@ -274,6 +313,81 @@ def test_interrupts_anywhere_with_sources() -> None:
                 pipe = fed_ahead(pipe.checkpoint(), depth)
                 check(pipe.run(), number, (seed, "state"))
                 number += 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_a_source_is_called_for_as_many_batches_as_are_made_ahead(depth: int) -> None:
+    calls = 0
+
+    def source(i: int) -> Any:
+        nonlocal calls
+        calls = i + 1
+        return np.full((2, 3), i)
+
+    @bivouac.pipeline_def(
+        batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=depth
+    )
+    def graph() -> Any:
+        return fn.external_source(source=source)
+
+    pipe = graph()
+    for number in range(1, 20):
+        assert int(pipe.run()[0].at(0)[0]) == number - 1
+        if number % 3 == 0:
+            time.sleep(0.001)
+        assert calls == number + depth - 1
+        if number % 2 == 0:  # it may stop the call that asks ahead
+            assert pipe._remote.call("progress")["begun"] == calls
+
+
+def test_a_copy_that_fails_is_made_by_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The side-car knows of the data already, so the source is not asked again."""
+    calls = []
+
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def graph() -> Any:
+        return fn.external_source(source=lambda i: calls.append(i) or np.full((2, 9000), i))
+
+    def broken(*_: object) -> None:
+        raise ValueError("no copy")
+
+    pipe = graph()
+    for number in range(12):
+        if number % 3 == 1:
+            with monkeypatch.context() as patch:
+                patch.setattr(remote, "copy_together", broken)
+                with pytest.raises(ValueError, match="no copy"):
+                    pipe.run()
+        assert (pipe.run()[0].as_array() == number).all()
+    assert calls == list(range(13))
+
+
+def test_feed_input_after_an_interrupt_in_the_feed_of_a_source() -> None:
+    """The batch of the source is neither fed again nor begun before it was copied."""
+
+    @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def graph() -> Any:
+        return (
+            fn.external_source(source=lambda i: np.full((2, 9000), i)),
+            fn.external_source(name="in"),
+        )
+
+    pipe = graph()
+    pipe.build()
+    came = number = 0
+    for line in range(1, 1000):
+        interrupted, batch = run_interrupted(pipe, line)  # its other input is not fed
+        came += interrupted
+        pipe.feed_input("in", np.full((2, 3), number))
+        try:
+            one, two = pipe.run()
+        except IndexError:  # of the interrupted run, which nobody has waited for
+            one, two = pipe.run()
+        assert (one.as_array() == number).all() and (two.as_array() == number).all(), line
+        number += 1
+        if not interrupted:
+            break
+    assert came > 60, came
 
 
 def test_arrays_of_any_form_are_fed() -> None:

@@ -5,7 +5,10 @@ next one takes what it brings. The stream moves behind a batch when a later call
 program has it. So a batch is either in the program or still in the stream.
 
 When a batch is returned, the next one is asked for. It comes while the program works. A program
-that has a part in each batch, by external sources or `iter_setup`, does it first.
+that feeds batches itself, by `feed_input` or in `iter_setup`, does it first.
+
+The data of a source is announced before it is copied, so that the answer comes during the copy. The
+side-car reads it when its batch begins, and no batch begins before its data was copied.
 """
 
 from __future__ import annotations
@@ -16,14 +19,16 @@ import functools
 import mmap
 import os
 import warnings
-from collections.abc import Sequence
+import weakref
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bivouac import _client, _dtypes, errors
-from bivouac._arena import Layout, copy_all
-from bivouac._call import Call
+from bivouac._arena import Copy, Layout
+from bivouac._call import Call, Hook
+from bivouac._copying import copy_together
 from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls, frames_within
 from bivouac._pipeline.refusals import MixedTypes, Unfed
@@ -44,13 +49,17 @@ class Remote:
         callbacks: Sequence[Callback] = (),
         callback_timeout: float | None = None,
         ahead: bool = False,
+        sources: Collection[str] = (),
         **options: Any,
     ) -> None:
         """Open a serialized graph, or a `definition`.
 
-        With `ahead`, batches of a graph without external sources are asked for ahead.
+        With `ahead`, batches are asked for ahead, unless there is an external source that is not
+        one of `sources`, which feed each batch that begins.
         """
         self._calls: Calls | None = None
+        # A call for a batch ahead does not keep a pipeline that nothing else refers to.
+        self._weak_hook: Hook = functools.partial(_tell, weakref.ref(self))
         self._link = _client.connection()
         self._pid = os.getpid()
         self._close_dropped()
@@ -70,7 +79,7 @@ class Remote:
             self._calls.begin(self._number)
         self.inputs: dict[str, int] = value["inputs"]
         self.blocks: bool = value.get("blocking", False)  # a batch that is not fed is waited for
-        self._ahead = ahead and not self.inputs
+        self._ahead = ahead and not self.blocks and all([name in sources for name in self.inputs])
         self.readers: dict[str, dict[str, int]] = value["readers"]
         self.warnings: list[str] = value["warnings"]
         self._said: collections.deque[str] = collections.deque()  # warnings that came with batches
@@ -81,14 +90,17 @@ class Remote:
         self._ended: collections.deque[Call] = collections.deque()  # calls of pipeline.run
         self._seen = 0  # the newest of them that was looked at
         self._asked_ahead = False  # the newest of them asks for a batch ahead
+        self._beginning = 0  # how many batches it begins
         self._ready: collections.deque[_Taken] = collections.deque()
         self._newest = 0  # number of the batch that came last
         self._error: BaseException | None = None  # of a call that nobody has waited for
         self._failed = False
         self._feeding: _Feed | None = None  # the newest one
+        self._sourced: _Feed | None = None  # the newest one of a source
         # The slots for the next data of external sources, or the calls that have brought them.
         self._rooms: dict[str, int | Call | None] = {}
-        self._most = _MOST if self._ahead and not callbacks else 1  # batches of one answer
+        # Batches of one answer.
+        self._most = _MOST if self._ahead and not callbacks and not self.inputs else 1
         self._together = 1  # how many come with the next answer, as the last one says
         self._over = False  # the last call that took a batch found the end
         self.begun: int = value["begun"]  # batches of the epoch that were begun
@@ -142,7 +154,8 @@ class Remote:
         What an interrupted call has taken is returned first, also the end. Nothing is begun then.
 
         Args:
-          schedule: how many batches begin, unless one was asked for ahead.
+          schedule: how many batches begin. Without external sources none does if one was asked for
+            ahead. Those that do not begin are left to a later call.
           depth: how many are to be in the making while the program works. From 2 on, the next one
             is asked for if that can be.
         """
@@ -151,14 +164,16 @@ class Remote:
         most = self._most if depth > 1 else 1
         if not self._ready and not self._over:
             self._run(schedule, take=True, most=most)
+            schedule = 0
             self.settle()
         self._over = False
         if not self._ready:
             return None
         # After an interrupt right here, two are ready: then none is asked for.
         if self._ahead and depth > 1 and not interrupted and len(self._ready) == 1:
-            missing = depth + self._together - 1 - self.flight
-            self._run(max(0, missing), take=True, ahead=True, most=most)
+            if not self.inputs:
+                schedule = max(0, depth + self._together - 1 - self.flight)
+            self._run(schedule, take=True, ahead=True, most=most)
         self._warn()
         return self._ready.popleft().batch
 
@@ -185,19 +200,28 @@ class Remote:
         """Return the number of the batch that the program got last."""
         return self._ready[0].number - 1 if self._ready else self._newest
 
+    def begun_by_now(self) -> int:
+        """Return how many batches of the epoch were begun, without a wait for one asked ahead.
+
+        Raises the error of a call that nobody has waited for.
+        """
+        self._check()
+        under_way = self._link.call_with(self._weak_hook)
+        if under_way is not None and self._asked_ahead and not self._failed:
+            return self.begun + self._beginning  # what it brings is not noted before `_look`
+        self.settle()
+        return self.begun
+
     def settle(self) -> None:
         """Wait for a call that is under way, and keep what it has taken.
 
         Raises the error of a call that nobody has waited for.
         """
         self._check()
-        under_way = self._link.call_with(self._hook)
+        under_way = self._link.call_with(self._weak_hook)
         if under_way is not None:
             under_way.wait()
-        if self._feeding is not None:
-            under_way = self._link.call_with(self._feeding.hook)
-            if under_way is not None:
-                under_way.wait()
+        self._settle_feed()
         self._look()
         if self._failed:
             number, taken = self._number, self._got()
@@ -208,15 +232,22 @@ class Remote:
             self._error = None
             raise failure
 
+    def _settle_feed(self) -> None:
+        """Wait for a feed that is under way."""
+        if self._feeding is not None:
+            under_way = self._link.call_with(self._feeding.hook)
+            if under_way is not None:
+                under_way.wait()
+
     def _run(self, batches: int, take: bool, ahead: bool = False, most: int = 1) -> None:
         """Make a call of pipeline.run, which takes up to `most` batches. `settle` waits for it."""
         self._close_dropped()
-        self._taken, self._asked_ahead = {}, ahead
+        self._taken, self._asked_ahead, self._beginning = {}, ahead, batches
         freed = self._slots.freed()
         try:
             self._link.start(
                 "pipeline.run",
-                hook=self._hook,
+                hook=self._weak_hook,
                 opens_nothing=True,
                 pipeline=self._number,
                 schedule=batches,
@@ -227,7 +258,7 @@ class Remote:
                 freed=freed,
             )
         except BaseException:
-            if self._link.call_with(self._hook) is None and not self._ended:
+            if self._link.call_with(self._weak_hook) is None and not self._ended:
                 self._slots.unsent(freed)
             raise
 
@@ -339,26 +370,51 @@ class Remote:
         output, laid = _fed(data)
         if isinstance(data, (list, tuple)) and data and isinstance(data[0], TensorCPU):
             layout = layout or data[0].layout() or None
-        self.settle()
-        room = None
+        self._settle_feed()
+        room = memory = None
         if laid.size:
             room, memory = self._room(name, laid.size)
-            copy_all(memory, laid.copies)
-        self._bring(
-            "pipeline.feed", _Feed(entry, name, self._rooms), room, layout=layout, data=[output]
-        )
+        feed = _Feed(entry, name, self._rooms)
+        if entry is not None:
+            self._sourced = feed
+        if memory is not None and entry is not None:
+            feed.copies = memory, laid.copies
+            call = self._send("pipeline.feed", feed, room, layout=layout, data=[output])
+            self._copy(feed)
+            self._wait(call)
+            return
+        if memory is not None:
+            copy_together(memory, laid.copies)
+        self._bring("pipeline.feed", feed, room, layout=layout, data=[output])
+
+    def _copy(self, feed: _Feed) -> None:
+        """Copy the data of a feed that was announced, unless that was done."""
+        if feed.copies is not None:
+            copy_together(*feed.copies)
+            feed.copies = None
 
     def was_fed(self, entry: Any) -> bool:
-        """Report whether a feed with this entry has succeeded. It waits for one that goes on."""
-        feed = self._feeding
+        """Report whether a feed with this entry has succeeded. It waits for one that goes on.
+
+        What an interrupted feed has announced is copied.
+        """
+        feed = self._sourced
         if feed is None or feed.entry is not entry:
             return False
-        self.settle()
+        self._settle_feed()
+        if feed.succeeded:
+            self._copy(feed)
         return feed.succeeded
 
+    def holds(self, entry: Any) -> bool:
+        """Report whether the side-car has taken a feed with this entry. It may wait."""
+        self._settle_feed()
+        feed = self._sourced
+        return feed is not None and feed.entry is entry and feed.succeeded
+
     def forget_feed(self) -> None:
-        """Let go of the newest feed."""
-        self._feeding = None
+        """Let go of the newest feed of a source."""
+        self._sourced = None
 
     def _room(self, name: str, size: int) -> tuple[int, mmap.mmap]:
         """Return a slot for data of an external source, and its memory of at least size bytes."""
@@ -378,14 +434,28 @@ class Remote:
 
     def _bring(self, op: str, feed: _Feed, room: int | None, **args: Any) -> None:
         """Make a call that takes a room, if there is one, and may bring another."""
+        self._wait(self._send(op, feed, room, **args))
+
+    def _send(self, op: str, feed: _Feed, room: int | None, **args: Any) -> Call:
+        """Begin such a call."""
         self._feeding = feed
         args |= {"pipeline": self._number, "taken": self._got(), "name": feed.name, "room": room}
-        call = self._link.start(op, hook=feed.hook, **args)
+        return self._link.start(op, hook=feed.hook, opens_nothing=True, **args)
+
+    def _wait(self, call: Call) -> None:
+        """Wait for such a call, or raise its error."""
         call.wait()
         try:
             call.result()
         except errors.BivouacError as err:
             raise of_call(err) from None
+
+
+def _tell(remote: weakref.ref[Remote], call: Call, event: str) -> None:
+    """Tell a Remote about a call, if there is still one."""
+    one = remote()
+    if one is not None:
+        one._hook(call, event)
 
 
 class _Taken(NamedTuple):
@@ -400,14 +470,18 @@ class _Feed:
     """A _Feed is a call that takes a room of an external source and may bring another.
 
     Its hook tells it how the call ended. After a failure the source has its room yet.
+
+    Attributes:
+      copies: the memory and the data that is not copied yet, of a feed that was announced.
     """
 
-    __slots__ = ("_rooms", "entry", "name", "succeeded")
+    __slots__ = ("_rooms", "copies", "entry", "name", "succeeded")
 
     def __init__(self, entry: Any, name: str, rooms: dict[str, Any]) -> None:
         self.entry = entry
         self.name = name
         self.succeeded = False
+        self.copies: tuple[mmap.mmap, Sequence[Copy]] | None = None
         self._rooms = rooms
 
     def hook(self, call: Call, event: str) -> None:
@@ -437,7 +511,10 @@ def _fed(data: Any) -> tuple[dict[str, Any], Layout]:
     """Return the description of a fed batch, and where its arrays go in a room."""
     data = [data] if isinstance(data, (bytes, bytearray)) else data
     samples = isinstance(data, (list, tuple))
-    arrays = [_array(sample) for sample in data] if samples else [as_numpy(data)]
+    if samples and all([type(sample) is np.ndarray for sample in data]):
+        arrays = data
+    else:
+        arrays = [_array(sample) for sample in data] if samples else [as_numpy(data)]
     if not arrays:
         raise ValueError("feed_input: want at least one sample, got an empty list")
     dtype, shape = arrays[0].dtype, arrays[0].shape

@@ -93,6 +93,7 @@ class Running(Turns):
             self._callbacks,
             limit,
             ahead=type(self).iter_setup is Running.iter_setup,
+            sources=[name for group in self._sources for name in group.names],
             state=self._checkpoint,
             on_cpu=getattr(self, "_on_cpu", None) or None,
             memory_stats=getattr(self, "_enable_memory_stats", None) or None,
@@ -251,15 +252,15 @@ class Running(Turns):
 
         What an interrupted call has fed and not begun is begun first.
         """
-        remote.settle()
+        begun = remote.begun_by_now()
         batches = self._depth() if self._first_iter else 1
-        while self._given - remote.begun < batches and not self._last_iter:
+        while self._given - begun < batches and not self._last_iter:
             try:
                 self.iter_setup()
                 self._call_sources(remote)
             except StopIteration:
                 self._last_iter = True
-        return max(0, self._given - remote.begun)
+        return max(0, self._given - begun)
 
     def _call_sources(self, remote: Remote) -> None:
         """Have each source give the data of the next batch.
@@ -294,6 +295,8 @@ class Running(Turns):
                         remote.feed(entry[0], entry[2], entry[1], entry)
                     entries.pop(0)
             except (errors.BivouacError, TypeError, ValueError):
+                if entries and remote.holds(entries[0]):
+                    raise  # it is fed, and is copied by the next call
                 self._had.pop(number, None)  # wrong data: the source is asked again
                 if group.parallel and self._pool is not None:
                     self._pool.again(group)
