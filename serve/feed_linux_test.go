@@ -225,3 +225,53 @@ func TestPipelineRooms(t *testing.T) {
 		t.Errorf("a room for 4 bytes has %d", n)
 	}
 }
+
+// TestAheadBringsWhatIsReady: a call that asks ahead brings a batch that is ready, also if another
+// call has come.
+func TestAheadBringsWhatIsReady(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 4), nil)
+	for i := range 200 {
+		if f := p.feed([][]int32{{int32(i), 7}}); f != nil {
+			t.Fatal(f.Text)
+		}
+		run := p.start("pipeline.run", object{"pipeline": p.number, "schedule": 1, "take": true, "ahead": true})
+		progress := p.start("pipeline.progress", object{"pipeline": p.number})
+		said := p.wait(run)
+		var b taken
+		said.into(t, &b)
+		p.wait(progress)
+		if b.Number != int64(i+1) {
+			t.Fatalf("batch %d, want %d", b.Number, i+1)
+		}
+		var freed []int64
+		for _, use := range b.Slots {
+			if use.New {
+				p.mapSlot(use)
+			}
+			freed = append(freed, use.Slot)
+		}
+		p.wait(p.start("pipeline.run", object{"pipeline": p.number, "freed": freed}))
+	}
+}
+
+// TestDataComesAfterItsFeed: a batch has the data that lies in the room when the batch begins.
+func TestDataComesAfterItsFeed(t *testing.T) {
+	p := served(t).openPipeline(fedPipeline(t, 4), nil)
+	for i := range int32(20) {
+		p.feed([][]int32{{-1, -1}}) // the next one finds a room that is large enough
+		if b, f := p.run(1, true); f != nil || fmt.Sprint(b.words(0)) != "[[-1 -1]]" {
+			t.Fatalf("%+v %+v", b, f)
+		}
+		room := p.slots[p.room]
+		clear(room)
+		if f := p.feedWith(nil, object{"dtype": "int32", "shape": []int{1, 2}, "offset": 0}); f != nil {
+			t.Fatal(f.Text)
+		}
+		binary.LittleEndian.PutUint32(room, uint32(i))
+		binary.LittleEndian.PutUint32(room[4:], 7)
+		b, f := p.run(1, true)
+		if f != nil || fmt.Sprint(b.words(0)) != fmt.Sprintf("[[%d 7]]", i) {
+			t.Fatalf("%+v %+v", b, f)
+		}
+	}
+}

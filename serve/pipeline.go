@@ -402,7 +402,7 @@ func pipelineRun(k *call, p *piped, a runArgs) (reply, error) {
 			strconv.FormatInt(p.last-mostUnsure, 10))
 	}
 	ctx := k.ctx
-	if a.ahead {
+	if a.ahead && !p.ready(p.unsure) {
 		var stop context.CancelFunc
 		ctx, stop = k.turn.giveWay(ctx)
 		defer stop()
