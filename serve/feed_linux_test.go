@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -226,31 +228,42 @@ func TestPipelineRooms(t *testing.T) {
 	}
 }
 
+// oneBatch is an engine with one batch in flight. It ends a wait for it with the context.
+type oneBatch struct {
+	engine
+	made bool
+}
+
+func (o oneBatch) InFlight() int    { return 1 }
+func (o oneBatch) ready(i int) bool { return o.made && i == 0 }
+
+func (o oneBatch) next(ctx context.Context, _ int) (*slotBatch, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return &slotBatch{Outputs: []slotOutput{{DType: "uint8"}}, data: [][]byte{{1, 2, 3}}}, nil
+}
+
 // TestAheadBringsWhatIsReady: a call that asks ahead brings a batch that is ready, also if another
-// call has come.
+// call has come. It does not wait then for one that is not ready.
 func TestAheadBringsWhatIsReady(t *testing.T) {
-	p := served(t).openPipeline(fedPipeline(t, 4), nil)
-	for i := range 200 {
-		if f := p.feed([][]int32{{int32(i), 7}}); f != nil {
-			t.Fatal(f.Text)
+	for _, ready := range []bool{true, false} {
+		p := &piped{engine: oneBatch{made: ready}, slots: slots{most: mostHeld}}
+		defer p.slots.close()
+		k := &call{ctx: t.Context(), turn: p.lane.join()}
+		p.lane.join() // another call
+		r, err := pipelineRun(k, p, runArgs{take: true, ahead: true})
+		if err != nil {
+			t.Fatal(err)
 		}
-		run := p.start("pipeline.run", object{"pipeline": p.number, "schedule": 1, "take": true, "ahead": true})
-		progress := p.start("pipeline.progress", object{"pipeline": p.number})
-		said := p.wait(run)
+		closeFiles(r.files)
 		var b taken
-		said.into(t, &b)
-		p.wait(progress)
-		if b.Number != int64(i+1) {
-			t.Fatalf("batch %d, want %d", b.Number, i+1)
+		if err := json.Unmarshal(r.json, &b); err != nil {
+			t.Fatal(err)
 		}
-		var freed []int64
-		for _, use := range b.Slots {
-			if use.New {
-				p.mapSlot(use)
-			}
-			freed = append(freed, use.Slot)
+		if got := b.Number == 1 && len(b.Outputs) == 1; got != ready {
+			t.Errorf("ready %v: a batch came %v: %s", ready, got, r.json)
 		}
-		p.wait(p.start("pipeline.run", object{"pipeline": p.number, "freed": freed}))
 	}
 }
 
