@@ -97,7 +97,7 @@ def main() -> None:
     title = f"a group of {GROUP} calls"
     if args.only in title:
         small = {"DALI": timed(calls(theirs)), "Bivouac": timed(calls(ours))}
-        compare(title, small, args.batches, args.rounds, "call", GROUP)
+        compare(title, small, 5 * args.batches, args.rounds, "call", GROUP)
     title = f"a loop over batches of {BATCH} photos"
     if args.only not in title:
         return

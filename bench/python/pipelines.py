@@ -129,12 +129,12 @@ def in_go(graph: bytes, command: Path, root: Path) -> Callable[[int], float]:
 def timed(take: Callable[[], Any]) -> Callable[[int], float]:
     """Return what measures some calls.
 
-    Batches that were made ahead in a pause are taken first. Afterwards the next contender waits
-    until this one has made its batches ahead.
+    As many are made before, as in Go, so that no batch comes that was made ahead in a pause.
+    Afterwards the next contender waits until this one has made its batches ahead.
     """
 
     def run(batches: int) -> float:
-        for _ in range(AHEAD):
+        for _ in range(max(AHEAD, batches)):
             take()
         began = time.perf_counter()
         for _ in range(batches):

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from bivouac._call import Call
     from bivouac._client import Connection
 
-__all__ = [
-    "Arena",
-    "Arenas",
-    "Copy",
-    "Layout",
-    "Lease",
-    "copy_all",
-    "copy_rows",
-    "cores",
-    "map_memory",
-]
+__all__ = ["Arena", "Arenas", "Copy", "Lease", "Layout", "copy_all", "map_memory"]
 
 _MOST = 2  # arenas that saves may hold at a time; a third save waits for one of them
 _LARGE = 32 << 20  # bytes from which several threads copy
@@ -70,6 +60,7 @@ class Layout:
             self.copies.append((self.size, array, target, array.shape))
             self.size = (self.size + array.nbytes + self._align - 1) & -self._align
         return found
+
 
     def stack(self, arrays: Sequence[np.ndarray[Any, Any]]) -> dict[str, Any]:
         """Find a place for arrays of one shape and type, as one array with a new first axis."""
@@ -309,15 +300,10 @@ class Arenas:
 def copy_all(memory: mmap.mmap, copies: Sequence[Copy]) -> None:
     """Copy arrays to their places. numpy lets other Python threads run during large copies."""
     size = sum([source.nbytes for _, source, _, _ in copies])
-    threads = min(4, cores() // 4)
+    threads = min(4, _cores() // 4)
     if size >= _LARGE and threads > 1:
         _copy_in_threads(memory, copies, threads, size)
-    else:
-        copy_rows(memory, copies)
-
-
-def copy_rows(memory: mmap.mmap, copies: Sequence[Copy]) -> None:
-    """Copy arrays to their places, with this thread."""
+        return
     rows: Any = None  # places for arrays of one form, back to back
     begin, row, nbytes, form = 0, 0, 0, None
     for offset, source, dtype, shape in copies:
@@ -382,7 +368,7 @@ def _copy_in_threads(
         raise failures[0]
 
 
-def cores() -> int:
+def _cores() -> int:
     """Return how many cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))

@@ -7,7 +7,7 @@
 
 Threads that wait read the socket themselves. The first of them reads for all and wakes the others;
 when it leaves, the next one reads. A daemon thread, the pump, reads and runs callbacks while a call
-with callbacks, or a question, can come. Otherwise no thread reads.
+with callbacks, or a question, can come. Otherwise there is no thread.
 
 An interrupt (KeyboardInterrupt, or any exception of a signal handler) at any instant loses nothing:
 see _wire. A signal handler may itself use the connection.

@@ -14,18 +14,11 @@ import pipeline_scenes
 import pytest
 
 import bivouac
-from bivouac import _copying, fn
+from bivouac import fn
 from bivouac._pipeline import remote
 from bivouac._pipeline.remote import Remote, _Feed
 from bivouac._pipeline.running import Running
 from bivouac._slots import Slots
-
-
-def share_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have two threads copy small data in small pieces, also where there is one core."""
-    monkeypatch.setattr(_copying, "_LARGE", 100)
-    monkeypatch.setattr(_copying, "_PIECE", 4000)
-    monkeypatch.setattr(_copying, "cores", lambda: 2)
 
 
 class Stop(Exception):
@@ -56,12 +49,6 @@ def run_interrupted(
             Remote.begun_by_now,
             Remote.holds,
             _Feed.hook,
-            _copying.copy_together,
-            _copying._Job.work,
-            _copying._Job.end,
-            _copying._Job.check,
-            _copying._Helper.add,
-            _copying._Helper.over,
             Remote.was_fed,
             Remote.forget_feed,
             Remote.take,
@@ -103,14 +90,7 @@ def run_interrupted(
         sys.settrace(None)
 
 
-@pytest.mark.parametrize("helped", [False, True])
-def test_an_interrupt_before_each_line_loses_and_repeats_nothing(
-    helped: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With help, a second thread copies too."""
-    if helped:
-        share_copies(monkeypatch)
-
+def test_an_interrupt_before_each_line_loses_and_repeats_nothing() -> None:
     @bivouac.pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def graph() -> Any:
         one, two = fn.external_source(
@@ -138,7 +118,6 @@ def test_an_interrupt_before_each_line_loses_and_repeats_nothing(
     assert came > 60, came
     pipe._remote.settle()  # the batch that was asked for ahead
     assert not pipe._remote._link._calls
-    assert not _copying._helper.jobs
 
 
 LARGE, SMALL = 9000, 5  # elements: batches that come one by one, or several at a time
@@ -272,16 +251,8 @@ def fed_ahead(state: bytes | None = None, depth: int = 2) -> Any:
     return made()
 
 
-@pytest.mark.parametrize("helped", [False, True])
-def test_interrupts_anywhere_with_sources(
-    helped: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As above, while the program holds some batches and writes to others.
-
-    With help, a second thread copies too.
-    """
-    if helped:
-        share_copies(monkeypatch)
+def test_interrupts_anywhere_with_sources() -> None:
+    """As above, while the program holds some batches and writes to others."""
 
     def check(batch: Any, number: int, what: object) -> None:
         for output, value in zip(batch, (number, number, number + 1)):
@@ -355,7 +326,7 @@ def test_a_copy_that_fails_is_made_by_the_next_run(monkeypatch: pytest.MonkeyPat
     for number in range(12):
         if number % 3 == 1:
             with monkeypatch.context() as patch:
-                patch.setattr(remote, "copy_together", broken)
+                patch.setattr(remote, "copy_all", broken)
                 with pytest.raises(ValueError, match="no copy"):
                     pipe.run()
         assert (pipe.run()[0].as_array() == number).all()

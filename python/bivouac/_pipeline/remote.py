@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bivouac import _client, _dtypes, errors
-from bivouac._arena import Copy, Layout
+from bivouac._arena import Copy, Layout, copy_all
 from bivouac._call import Call, Hook
-from bivouac._copying import copy_together
 from bivouac._failures import ask, of_call
 from bivouac._pipeline.callbacks import Callback, Calls, frames_within
 from bivouac._pipeline.refusals import MixedTypes, Unfed
@@ -384,13 +383,13 @@ class Remote:
             self._wait(call)
             return
         if memory is not None:
-            copy_together(memory, laid.copies)
+            copy_all(memory, laid.copies)
         self._bring("pipeline.feed", feed, room, layout=layout, data=[output])
 
     def _copy(self, feed: _Feed) -> None:
         """Copy the data of a feed that was announced, unless that was done."""
         if feed.copies is not None:
-            copy_together(*feed.copies)
+            copy_all(*feed.copies)
             feed.copies = None
 
     def was_fed(self, entry: Any) -> bool:
