@@ -61,10 +61,12 @@ func (e *Executor) foretells() {
 		return
 	}
 	e.uniform = make([]uniform, len(p.outputs))
+	times := make([]int, len(p.values)) // that a value is delivered
+	for _, id := range p.outputs {
+		times[id]++
+	}
 	for i, id := range p.outputs {
-		v := &p.values[id]
-		again := slices.Contains(p.outputs[:i], id) || slices.Contains(p.outputs[i+1:], id)
-		if v.gathered && !v.read && !v.fed && !v.partial && !again {
+		if v := &p.values[id]; v.gathered && !v.read && !v.fed && !v.partial && times[id] == 1 {
 			v.uniform = i
 		}
 	}
