@@ -280,7 +280,7 @@ def test_killed_jobs_tell_one_story(program: Program, tmp_path: Path) -> None:
         assert run.stdout is not None
         run.stdout.readline()
         if kills < 8:
-            time.sleep(rng.random() * 0.15)
+            time.sleep(rng.random() * 0.06)
         else:
             run.wait(60)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
