@@ -143,38 +143,26 @@ func newJoint(e *EvalContext, t *together) *joint {
 // graph returns the graph of the calls, and the numbers of the members by the names of their nodes.
 func (p *joint) graph(t *together) (*graph.Graph, map[string]int, error) {
 	var b graph.Builder
-	inputs := make([]*graph.Node, len(p.inputs))
-	for i, spec := range p.inputs {
-		n, err := b.Input("", 1, []tensor.Spec{spec})
-		if err != nil {
-			return nil, nil, err
-		}
-		n.Specs[0] = spec // known, with or without a layout
-		inputs[i] = n
+	inputs, err := addInputs(&b, p.inputs)
+	if err != nil {
+		return nil, nil, err
 	}
 	nodes, numbers := make([]*graph.Node, len(t.members)), map[string]int{}
 	for i := range t.members {
 		m := &t.members[i]
-		set, names, err := m.args.build()
-		if err != nil {
-			return nil, nil, err
-		}
 		edges := make([]graph.Edge, len(m.from))
 		for k, from := range m.from {
 			if from.member < 0 {
-				edges[k] = graph.Edge{Node: inputs[from.number]}
+				edges[k] = inputs[from.number]
 			} else {
 				edges[k] = graph.Edge{Node: nodes[from.member], Output: from.number}
 			}
 		}
-		for k, name := range names {
-			set[name] = op.Argument{From: edges[m.ports+k]}
-		}
-		n, err := b.AddSchema(m.operator.schema, "", edges[:m.ports], set)
+		n, err := addNode(&b, "", m.operator, &m.args, m.ports, edges)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case n.Seeded || len(n.Specs) != len(m.call.outs):
+		case len(n.Specs) != len(m.call.outs):
 			return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName()}
 		}
 		nodes[i], numbers[n.Name] = n, i
@@ -183,9 +171,7 @@ func (p *joint) graph(t *together) (*graph.Graph, map[string]int, error) {
 	p.outputs = slices.Repeat([]int{-1}, len(t.members))
 	for _, i := range t.wanted {
 		p.outputs[i] = len(outputs)
-		for k := range nodes[i].Specs {
-			outputs = append(outputs, graph.Edge{Node: nodes[i], Output: k})
-		}
+		outputs = outputsOf(outputs, nodes[i])
 	}
 	g, err := b.Graph(outputs)
 	return g, numbers, err

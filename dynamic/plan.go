@@ -64,13 +64,21 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 // graph returns a graph with only this call. All its inputs and argument inputs are fed, in their
 // order.
 func (p *plan) graph(k *call) (*graph.Graph, error) {
-	set, names, err := k.args.build()
+	var b graph.Builder
+	edges, err := addInputs(&b, p.inputs)
 	if err != nil {
 		return nil, err
 	}
-	var b graph.Builder
-	var edges []graph.Edge
-	for _, spec := range p.inputs {
+	n, err := addNode(&b, p.operator.schema.FullName(), p.operator, &k.args, p.ports, edges)
+	if err != nil {
+		return nil, err
+	}
+	return b.Graph(outputsOf(nil, n))
+}
+
+// addInputs appends inputs of a graph.
+func addInputs(b *graph.Builder, specs []tensor.Spec) (edges []graph.Edge, err error) {
+	for _, spec := range specs {
 		n, err := b.Input("", 1, []tensor.Spec{spec})
 		if err != nil {
 			return nil, err
@@ -78,23 +86,38 @@ func (p *plan) graph(k *call) (*graph.Graph, error) {
 		n.Specs[0] = spec // known, with or without a layout
 		edges = append(edges, graph.Edge{Node: n})
 	}
-	for i, name := range names {
-		set[name] = op.Argument{From: edges[p.ports+i]}
+	return edges, nil
+}
+
+// addNode appends the node of a call. edges are its inputs, as many as ports, and then its argument
+// inputs. Without a name, it has one of its own.
+func addNode(
+	b *graph.Builder, name string, o *operator, args *arguments, ports int, edges []graph.Edge,
+) (*graph.Node, error) {
+	set, names, err := args.build()
+	if err != nil {
+		return nil, err
 	}
-	name := p.operator.schema.FullName()
-	n, err := b.AddSchema(p.operator.schema, name, edges[:p.ports], set)
+	for i, name := range names {
+		set[name] = op.Argument{From: edges[ports+i]}
+	}
+	n, err := b.AddSchema(o.schema, name, edges[:ports], set)
 	if err != nil {
 		return nil, err
 	}
 	if n.Seeded {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "no seed", Got: "a seed",
-			Remedy: "pass a generator with this seed to the call"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: o.schema.FullName(), Subject: "argument seed", Want: "no seed",
+			Got: "a seed", Remedy: "pass a generator with this seed to the call"}
 	}
-	outputs := make([]graph.Edge, len(n.Specs))
-	for i := range outputs {
-		outputs[i] = graph.Edge{Node: n, Output: i}
+	return n, nil
+}
+
+// outputsOf appends the outputs of a node.
+func outputsOf(edges []graph.Edge, n *graph.Node) []graph.Edge {
+	for i := range n.Specs {
+		edges = append(edges, graph.Edge{Node: n, Output: i})
 	}
-	return b.Graph(outputs)
+	return edges
 }
 
 // run computes a call. Its outputs are new.

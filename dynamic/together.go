@@ -16,12 +16,15 @@ import (
 // numbers of axes and layouts.
 //
 // Calls that give Tensors, calls with effects or a state, and batches of another size than the
-// first value do not become part of the graph. They are computed before it if it needs them,
-// and else left as they are.
+// first value do not become part of the graph, and no calls beyond 256. They are computed in the
+// background too, one by one.
 func Together(values ...Value) {
-	t := gather(values)
+	t, others := gather(values)
+	for _, k := range others {
+		k.e.enqueue(k)
+	}
 	switch {
-	case t == nil:
+	case len(t.wanted) == 0:
 	case t.ready():
 		t.start()
 	default:
@@ -57,27 +60,27 @@ type link struct {
 	number int // of the member's output, or of the graph's input
 }
 
-// gather collects the calls behind values. It returns nil if no call is left to compute.
-func gather(values []Value) *together {
-	t := &together{}
+// gather collects the calls behind values, and the calls among them that make no graph with others.
+func gather(values []Value) (t *together, others []*call) {
+	t = &together{}
 	known := map[*call]int{}
 	for _, v := range values {
 		k := v.core().origin()
-		if k == nil || k.mode != Deferred || !k.batch {
+		if k == nil || k.mode != Deferred || k.finished() {
 			continue
 		}
-		if t.e == nil {
+		if t.e == nil && k.batch {
 			t.e, t.samples = k.e, k.samples
 		}
-		if i := t.add(k, known); i >= 0 && !slices.Contains(t.wanted, i) {
+		switch i := t.add(k, known); {
+		case i < 0:
+			others = append(others, k)
+		case !slices.Contains(t.wanted, i):
 			t.wanted = append(t.wanted, i)
 		}
 	}
-	if len(t.wanted) == 0 {
-		return nil
-	}
 	slices.Sort(t.wanted)
-	return t
+	return t, others
 }
 
 // add makes a call a member, after the calls that it needs, and returns its number. It returns -1

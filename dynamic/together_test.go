@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -171,15 +172,41 @@ func TestTogetherReleased(t *testing.T) {
 	}
 }
 
-// Calls that make no graph are left as they are.
+// Calls that make no graph are computed in the background all the same: Tensors, batches of another
+// size, and calls beyond the largest graph.
 func TestTogetherAlone(t *testing.T) {
 	ctx, e := deferredContext(t, 2)
 	x := fn.Add(ctx, dynamic.TensorOf([]int32{1, 2}), 1)
-	eager := fn.Add(dynamic.WithMode(ctx, dynamic.Eager), dynamic.BatchOf([][]int32{{1}}), 1)
+	computed(t, x)
+	if graphs, _ := e.Joints(); graphs != 0 {
+		t.Errorf("%d graphs of a Tensor", graphs)
+	}
+	batch := dynamic.BatchOf([][]int32{{1}, {2}})
+	values := []dynamic.Value{fn.Add(ctx, x, 2), fn.Add(ctx, batch, 1), fn.Add(ctx, dynamic.BatchOf([][]int32{{1}}), 1),
+		fn.Add(dynamic.WithMode(ctx, dynamic.Eager), batch, 1), batch}
+	for range 600 {
+		values = append(values, fn.Add(ctx, batch, x))
+	}
+	computed(t, values...)
+	if graphs, _ := e.Joints(); graphs != 1 {
+		t.Errorf("%d graphs, want one", graphs)
+	}
 	dynamic.Together()
-	dynamic.Together(x, eager, dynamic.BatchOf([][]int32{{1}}))
-	if graphs, _ := e.Joints(); graphs != 0 || dynamic.Computed(x) {
-		t.Errorf("%d graphs, and a Tensor was computed: %t", graphs, dynamic.Computed(x))
+	dynamic.Together(values...)
+}
+
+// computed fails the test unless Together computes values that nobody asks for.
+func computed(t *testing.T, values ...dynamic.Value) {
+	t.Helper()
+	dynamic.Together(values...)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		i := slices.IndexFunc(values, func(v dynamic.Value) bool { return !dynamic.Computed(v) })
+		if i < 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("value %d of %d is not computed", i, len(values))
+		}
 	}
 }
 

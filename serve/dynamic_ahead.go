@@ -235,9 +235,11 @@ func (d *dynamics) makeAhead(ctx context.Context, p stepPlan, batch []dynamic.Va
 	}
 	if together {
 		var wanted []dynamic.Value
-		for from := range p.wanted {
-			if from.call < made && from.output < int64(len(p.calls[from.call].values)) {
-				wanted = append(wanted, p.calls[from.call].values[from.output])
+		for i := range made {
+			for k, v := range p.calls[i].values {
+				if p.wanted[origin{i, int64(k)}] {
+					wanted = append(wanted, v)
+				}
 			}
 		}
 		dynamic.Together(wanted...)

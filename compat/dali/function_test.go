@@ -40,15 +40,7 @@ func TestFunction(t *testing.T) {
 			return [][]tensor.Tensor{rows, in[0]}, nil
 		}
 	}
-	d, err := dali.FromProto(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pipe, err := d.New(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pipe.Close()
+	pipe := opened(t, p, o)
 	for range 3 {
 		b, err := pipe.Run(context.Background(), nil)
 		if err != nil {

@@ -39,15 +39,7 @@ func TestUnusedOperators(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := dali.FromProto(p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pipe, err := d.New(context.Background(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pipe.Close()
+			pipe := opened(t, p, nil)
 			if _, err := pipe.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -73,15 +65,7 @@ func TestToleratedIsLogged(t *testing.T) {
 	var said strings.Builder
 	o := &dali.DeserializeOptions{}
 	o.TolerateUnused, o.Log = true, slog.New(slog.NewTextHandler(&said, nil))
-	d, err := dali.FromProto(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pipe, err := d.New(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pipe.Close()
+	pipe := opened(t, p, o)
 	for range 3 {
 		if _, err := pipe.Run(context.Background(), nil); err != nil {
 			t.Fatal(err)
@@ -94,4 +78,19 @@ func TestToleratedIsLogged(t *testing.T) {
 	if _, err := dali.FromProto(p, nil); err == nil {
 		t.Error("without TolerateUnused there is no error")
 	}
+}
+
+// opened makes a pipeline of a message. The test closes it.
+func opened(t *testing.T, p *pipeproto.Pipeline, o *dali.DeserializeOptions) *dali.Pipeline {
+	t.Helper()
+	d, err := dali.FromProto(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := d.New(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pipe.Close() })
+	return pipe
 }
